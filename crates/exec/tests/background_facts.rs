@@ -211,6 +211,45 @@ fn much_goes_through_a_preview_in_both_directions() {
     assert!(got == expected, "{} of {SIZE}", got.len());
 }
 
+/// A server that sends as much as there is room for, and has ended before the client reads.
+#[test]
+fn what_a_process_sends_last_arrives_through_a_preview() {
+    let place = Place::confined();
+    if !has(PYTHON) || !has_namespaces() {
+        return;
+    }
+    let script = "
+import socket, time
+l = socket.socket()
+l.bind(('127.0.0.1', 0))
+l.listen()
+print(l.getsockname()[1], flush=True)
+c = l.accept()[0]
+c.recv(1)
+c.setblocking(False)
+sent, since = 0, time.monotonic()
+while time.monotonic() - since < 0.5:
+    try:
+        sent += c.send(b'x' * 65536)
+        since = time.monotonic()
+    except BlockingIOError:
+        time.sleep(0.01)
+print('sent', sent, flush=True)";
+    let process = TestProcess::with(&place, PYTHON, &["-c", script], &ProcessOptions::default())
+        .expect("started");
+    let port = process.says("\n").trim().parse().expect("a port");
+    let preview = process.preview(port).expect("open");
+    let mut stream = TcpStream::connect(preview.address()).expect("connected");
+    stream.write_all(b"?").expect("asked");
+    process.ended();
+    assert!(process.preview(port).is_err() && TcpStream::connect(preview.address()).is_err());
+    let said = process.says("sent");
+    let sent: usize = said.rsplit(' ').next().expect("a word").trim().parse().expect("a number");
+    let mut got = Vec::new();
+    stream.read_to_end(&mut got).expect("received");
+    assert_eq!(got.len(), sent);
+}
+
 fn waits(process: &TestProcess, limit: Duration) -> bool {
     let _watching = process.watch(INPUT);
     process

@@ -343,7 +343,7 @@ impl BackgroundProcess {
             connected(Err(Errno::CONNREFUSED));
         }
         for relay in state.relays.drain(..).filter_map(|relay| relay.upgrade()) {
-            relay.close();
+            relay.finish();
         }
         let exit = state.status.map(Exit::from_status);
         let connections = state.connections.take().map_or_else(Vec::new, |hosts| hosts.list());

@@ -22,8 +22,8 @@ const MAX_CONNECTIONS: usize = 256;
 /// How long connections wait where there is no descriptor for them.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A port of a process at an address of the host. Dropping it closes the address and its connections; so
-/// does the end of the process.
+/// A port of a process at an address of the host. Dropping it closes the address and its connections. The end of the
+/// process closes the address, and each connection once what the process has sent has arrived.
 #[derive(Debug)]
 pub struct Preview {
     address: SocketAddr,
@@ -95,17 +95,32 @@ pub(super) fn open(
 }
 
 impl Relay {
-    pub(super) fn close(&self) {
+    fn close(&self) {
+        for tunnel in self.stop(true) {
+            tunnel.close();
+        }
+    }
+
+    /// The process has ended. What it has sent arrives all the same.
+    pub(super) fn finish(&self) {
+        for tunnel in self.stop(false) {
+            tunnel.finish();
+        }
+    }
+
+    /// Takes no more connections, and returns those that there are.
+    fn stop(&self, forgets: bool) -> Vec<Arc<Tunnel>> {
         let mut state = lock(&self.state);
         if let Some(listener) = state.listener.take() {
             self.reactor.remove(listener.as_fd());
         }
-        let tunnels = std::mem::take(&mut state.tunnels);
-        drop(state);
-        for tunnel in tunnels.values() {
-            tunnel.close();
+        let tunnels = state.tunnels.values().cloned().collect();
+        if forgets {
+            state.tunnels.clear();
         }
+        drop(state);
         self.reactor.leave(self.id);
+        tunnels
     }
 
     fn accept(&self) -> Option<TcpStream> {

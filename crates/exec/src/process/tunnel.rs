@@ -25,6 +25,8 @@ struct Ends {
     sockets: [OwnedFd; 2],
     /// From each socket to the other.
     directions: [Direction; 2],
+    /// The process has ended. What it has sent is passed on, and nothing waits for the other side.
+    is_last: bool,
 }
 
 #[derive(Default)]
@@ -49,7 +51,8 @@ impl Tunnel {
         sockets: [OwnedFd; 2],
         ended: Box<dyn Fn() + Send + Sync>,
     ) -> Arc<Self> {
-        let ends = Ends { sockets, directions: [Direction::default(), Direction::default()] };
+        let directions = [Direction::default(), Direction::default()];
+        let ends = Ends { sockets, directions, is_last: false };
         Arc::new(Self { id, reactor, ends: Mutex::new(Some(ends)), ended })
     }
 
@@ -70,6 +73,14 @@ impl Tunnel {
         }
     }
 
+    /// Passes on what the process has sent before its end, and closes then.
+    pub(super) fn finish(self: &Arc<Self>) {
+        if let Some(ends) = lock(&self.ends).as_mut() {
+            ends.is_last = true;
+        }
+        Arc::clone(self).on_ready(0);
+    }
+
     pub(super) fn close(&self) {
         if let Some(ends) = lock(&self.ends).take() {
             for socket in &ends.sockets {
@@ -88,7 +99,9 @@ impl Ends {
         let [forth, back] = &mut self.directions;
         match (forth.pass(one, other), back.pass(other, one)) {
             (Progress::Broken, _) | (_, Progress::Broken) => Progress::Broken,
-            (Progress::None, Progress::None) if forth.is_over() && back.is_over() => {
+            (Progress::None, Progress::None)
+                if back.is_over() && (self.is_last || forth.is_over()) =>
+            {
                 Progress::Broken
             }
             (Progress::None, Progress::None) => Progress::None,
@@ -128,7 +141,13 @@ impl Direction {
                 }
                 Err(Errno::INTR) => progress = Progress::Some,
                 Err(Errno::AGAIN) => {}
-                Err(_) => return Progress::Broken,
+                // Nobody reads it. What was sent in the other direction arrives all the same.
+                Err(_) => {
+                    (self.sent, self.is_ended) = (0, true);
+                    self.buffer = Vec::new();
+                    let _ = shutdown(from, Shutdown::Read);
+                    progress = Progress::Some;
+                }
             }
         }
         progress
