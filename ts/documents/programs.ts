@@ -49,14 +49,7 @@ try {
 }
 `
 
-/** A scaled image; its bytes follow. */
-export interface ImageAnswer {
-  mediaType: string
-  width: number
-  height: number
-}
-
-/** A program that prints {@link ImageAnswer} and an image of at most so many pixels in width and height, and so many bytes. */
+/** A program that prints a line, and an image of at most so many pixels in width and height, and so many bytes. */
 export const imageProgram = (module: string, maxPixels: number, maxBytes: number): string => `${BEGIN}
 try {
   const { default: sharp } = await import(${JSON.stringify(module)})
@@ -78,11 +71,31 @@ export interface FailedAnswer {
   failed: string
 }
 
-/** The answer of a program, and the bytes after it. @throws {SyntaxError} for anything else. */
-export function parseAnswer<ANSWER>(output: Buffer): { answer: ANSWER | FailedAnswer; rest: Buffer } {
+/** What a program is to answer, besides {@link FailedAnswer}. */
+export type Answers<ANSWER> = (answer: Partial<Record<string, unknown>>) => answer is ANSWER & Partial<Record<string, unknown>>
+
+export const isPdfAnswer: Answers<PdfAnswer> = (answer): answer is PdfAnswer & Partial<Record<string, unknown>> =>
+  Number.isSafeInteger(answer['total']) && Array.isArray(answer['pages']) && answer['pages'].every((page) => typeof page === 'string')
+
+/** The image itself comes after it, and is looked at. */
+export const isImageAnswer: Answers<object> = (answer): answer is Partial<Record<string, unknown>> => answer['failed'] === undefined
+
+/**
+ * The answer of a program, and the bytes after it. The program may have become that of the document, so anything may come.
+ *
+ * @throws {SyntaxError} for anything else.
+ */
+export function parseAnswer<ANSWER>(output: Buffer, answers: Answers<ANSWER>): { answer: ANSWER | FailedAnswer; rest: Buffer } {
   const end = output.indexOf('\n')
-  const answer = JSON.parse(output.toString('utf8', 0, end === -1 ? output.length : end)) as ANSWER | FailedAnswer
-  return { answer, rest: end === -1 ? Buffer.alloc(0) : output.subarray(end + 1) }
+  const answer: unknown = JSON.parse(output.toString('utf8', 0, end === -1 ? output.length : end))
+  const rest = end === -1 ? Buffer.alloc(0) : output.subarray(end + 1)
+  if (isObject(answer)) {
+    if (typeof answer['failed'] === 'string') return { answer: { failed: answer['failed'] }, rest }
+    if (answers(answer)) return { answer, rest }
+  }
+  throw new SyntaxError('its reader gave something else than an answer')
 }
+
+const isObject = (value: unknown): value is Partial<Record<string, unknown>> => typeof value === 'object' && value !== null
 
 export const hasFailed = (answer: object): answer is FailedAnswer => 'failed' in answer

@@ -6,7 +6,17 @@ import type { KeptProcess } from '../core/kept-process.js'
 import { printable } from '../core/printable.js'
 import { convertibleOf, imageOf, isTaken, MAX_IMAGE_BYTES, MAX_PIXELS, type ModelImage, SCALED_PIXELS, sizeOfImage } from './images.js'
 import { isPdf, kindOfName } from './kinds.js'
-import { type DocumentPackage, hasFailed, type ImageAnswer, imageProgram, parseAnswer, type PdfAnswer, pdfProgram } from './programs.js'
+import {
+  type Answers,
+  type DocumentPackage,
+  hasFailed,
+  imageProgram,
+  isImageAnswer,
+  isPdfAnswer,
+  parseAnswer,
+  type PdfAnswer,
+  pdfProgram,
+} from './programs.js'
 import { outputOf, ProgramFailed } from './run-program.js'
 
 /** The largest document, in bytes. */
@@ -94,7 +104,7 @@ async function readPdf(host: DocumentHost, bytes: Buffer, { from, to, maxChars }
   const what = `PDF document (${bytes.length} bytes)`
   const module = moduleOf('unpdf')
   if (module === undefined) throw missing('unpdf', host, what)
-  const { answer } = await run<PdfAnswer>(host, what, module, pdfProgram(module, from, to, maxChars), bytes)
+  const { answer } = await run(host, what, { module, program: pdfProgram(module, from, to, maxChars), answers: isPdfAnswer }, bytes)
   if (hasFailed(answer)) throw unreadable(host, what, answer.failed)
   return { ...answer, from }
 }
@@ -120,7 +130,12 @@ export async function readImage(host: DocumentHost, scales: boolean): Promise<Re
   const what = `Image (${about})`
   if (module === undefined) throw scales ? missing('sharp', host, what) : notTaken(host, what)
   const most = Math.min(host.imageBytes, MAX_IMAGE_BYTES)
-  const { answer, rest } = await run<ImageAnswer>(host, what, module, imageProgram(module, SCALED_PIXELS, most), bytes)
+  const { answer, rest } = await run(
+    host,
+    what,
+    { module, program: imageProgram(module, SCALED_PIXELS, most), answers: isImageAnswer },
+    bytes,
+  )
   if (hasFailed(answer)) throw unreadable(host, what, answer.failed)
   const scaled = imageOf(rest)
   const now = sizeOfImage(rest)
@@ -132,11 +147,10 @@ export async function readImage(host: DocumentHost, scales: boolean): Promise<Re
 }
 
 /** Runs a program with the bytes of a document. */
-async function run<ANSWER extends object>(
+async function run<ANSWER>(
   host: DocumentHost,
   what: string,
-  module: string,
-  program: string,
+  { module, program, answers }: { module: string; program: string; answers: Answers<ANSWER> },
   bytes: Buffer,
 ): Promise<ReturnType<typeof parseAnswer<ANSWER>>> {
   const limit = AbortSignal.timeout(READ_MS)
@@ -145,7 +159,7 @@ async function run<ANSWER extends object>(
   const command = [process.execPath, ...(isBun ? [] : ['--input-type=module']), '-e', program]
   try {
     const reader = await host.start({ command, module, memoryBytes: MEMORY_BYTES, timeoutMs: READ_MS }, signal)
-    return parseAnswer<ANSWER>(await outputOf(reader, bytes, signal))
+    return parseAnswer(await outputOf(reader, bytes, signal), answers)
   } catch (error) {
     host.signal?.throwIfAborted()
     if (limit.aborted) throw unreadable(host, what, `it could not be read in ${READ_MS / 1_000} s`)

@@ -2,6 +2,7 @@
 import { createTools, ToolError } from 'toolwright'
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
+import { isImageAnswer, isPdfAnswer, parseAnswer } from '../../../ts/documents/programs.ts'
 import { numbers } from '../../support/numbers.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
 import { notebook, pdf } from './made-documents.ts'
@@ -83,4 +84,34 @@ describe.skipIf(process.platform !== 'linux')('hostile documents', () => {
       }
     },
   )
+})
+
+describe('what the reader of a document says', () => {
+  // A document that takes its reader over can have it say anything.
+  test.each([
+    '',
+    '5',
+    'null',
+    '[]',
+    '"failed"',
+    '{}',
+    '{"failed":5}',
+    '{"total":1}',
+    '{"total":1,"pages":"x"}',
+    '{"total":1,"pages":[5]}',
+    '{"total":1e400,"pages":["x"]}',
+    '{"total":1.5,"pages":["x"]}',
+    '{"total":1,"pages":{"length":9,"0":"x"}}',
+    '{"failed":null,"total":1,"pages":[]',
+  ])('%s is no answer', (line) => {
+    expect(() => parseAnswer(Buffer.from(`${line}\nrest`), isPdfAnswer)).toThrow(SyntaxError)
+  })
+
+  test('a failure and pages are answers, and the bytes after the line stay whole', () => {
+    const rest = Buffer.from([0, 10, 255])
+    const withRest = (value: unknown) => Buffer.concat([Buffer.from(`${JSON.stringify(value)}\n`), rest])
+    expect(parseAnswer(withRest({ failed: 'x' }), isPdfAnswer)).toEqual({ answer: { failed: 'x' }, rest })
+    expect(parseAnswer(withRest({ total: 2, pages: ['a'] }), isPdfAnswer)).toEqual({ answer: { total: 2, pages: ['a'] }, rest })
+    expect(parseAnswer(withRest({}), isImageAnswer)).toEqual({ answer: {}, rest })
+  })
 })
