@@ -42,8 +42,8 @@ export declare class CancelHandle {
 
 /** What commands of a tool set are granted. */
 export declare class CommandGrants {
-  /** Looks at nothing yet. */
-  constructor(root: GrantedRoot, request: GrantsRequest)
+  /** Looks at nothing yet. Commands see a fork in the place of the directory that was forked, wherever their root is. */
+  constructor(root: GrantedRoot, request: GrantsRequest, fork?: GrantedRoot | undefined | null)
 }
 
 /**
@@ -693,8 +693,11 @@ export interface CommittedRows {
   calls: Array<string>
 }
 
-/** Compiles what a session may do; a child of a session does no more than its parent may. */
-export declare function compilePolicy(request: ContractPolicyRequest, parent?: ContractPolicy | undefined | null): ContractPolicy | Unfinished
+/**
+ * Compiles what a session may do; a child of a session does no more than its parent may. With a fork, the directories of
+ * the request that lie in the one that was forked are those of the fork; without one, a child works in that of its parent.
+ */
+export declare function compilePolicy(request: ContractPolicyRequest, parent?: ContractPolicy | undefined | null, fork?: GrantedRoot | undefined | null): ContractPolicy | Unfinished
 
 /**
  * Compiles permission rules. `manifest` is what errors call the list of the manifest's rules, if

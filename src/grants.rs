@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use napi::bindgen_prelude::ClassInstance;
 use napi_derive::napi;
 use toolwright_core::command::grant::{CallGrant, GrantKind};
 use toolwright_core::command::plan::SandboxOptions;
@@ -81,14 +82,22 @@ pub struct CommandGrants {
 
 #[napi]
 impl CommandGrants {
-    /// Looks at nothing yet.
+    /// Looks at nothing yet. Commands see a fork in the place of the directory that was forked, wherever their root is.
     #[napi(constructor, catch_unwind)]
-    pub fn new(root: &GrantedRoot, request: GrantsRequest) -> Self {
+    pub fn new(
+        root: &GrantedRoot,
+        request: GrantsRequest,
+        fork: Option<ClassInstance<'_, GrantedRoot>>,
+    ) -> Self {
         let GrantsRequest { writable_roots, readable, deny_read, home } = request;
         let (root, home): (_, Option<PathBuf>) = (root.shared(), home.cross());
         let (writable, readable, deny_read) =
             (writable_roots.cross(), readable.cross(), deny_read.cross());
         let all = plan::grants(Arc::clone(&root), writable, readable, deny_read, home);
+        let all = match fork {
+            Some(fork) => all.seeing(fork.shared()),
+            None => all,
+        };
         Self { root, all: Arc::new(all) }
     }
 }

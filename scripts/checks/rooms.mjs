@@ -12,7 +12,7 @@ const BELOW = {
   'ts/toolkit': ['ts/core', 'ts/journal', 'ts/language-servers', 'ts/documents', 'ts/formatters', 'ts/fork'],
   'ts/providers': ['ts/core', 'ts/journal', 'ts/toolkit', 'ts/documents', 'ts/language-servers'],
   'ts/sandbox': ['ts/core', 'ts/journal', 'ts/fork', 'ts/toolkit'],
-  'ts/contract': ['ts/core', 'ts/journal', 'ts/language-servers', 'ts/documents', 'ts/formatters'],
+  'ts/contract': ['ts/core', 'ts/journal', 'ts/language-servers', 'ts/documents', 'ts/formatters', 'ts/fork'],
   // A tool of Standard Agents can be made one of the contract (`toContractTool`).
   'ts/standard-agents': ['ts/core', 'ts/journal', 'ts/contract', 'ts/documents'],
   // Threads have a store there, too.
@@ -20,7 +20,7 @@ const BELOW = {
   // Calls of an engine's steps.
   'ts/durable': ['ts/core', 'ts/journal', 'ts/toolkit'],
   'ts/report': ['ts/core', 'ts/journal'],
-  'ts/mcp-server': ['ts/core', 'ts/journal', 'ts/contract'],
+  'ts/mcp-server': ['ts/core', 'ts/journal', 'ts/fork', 'ts/contract'],
   // It runs in a browser: no value of it may come from a room that needs Node.
   'ts/report/page': ['ts/report'],
   // The spans of a journal have the fields of its report.

@@ -14,6 +14,7 @@ use toolwright_policy::{Grants, Variables};
 
 use crate::call::Outcome;
 use crate::cross::{Cross, convert, cross};
+use crate::grants::GrantedRoot;
 
 /// What the variables of patterns stand for: absolute directories. An empty list is a variable that
 /// is defined and empty, with which no pattern comes to anything.
@@ -90,14 +91,17 @@ pub struct ContractPolicy(pub(super) Arc<Policy>);
 
 convert! { Policy => ContractPolicy: |policy| ContractPolicy(Arc::new(policy)); }
 
-/// Compiles what a session may do; a child of a session does no more than its parent may.
+/// Compiles what a session may do; a child of a session does no more than its parent may. With a fork, the directories of
+/// the request that lie in the one that was forked are those of the fork; without one, a child works in that of its parent.
 #[napi(catch_unwind, ts_return_type = "ContractPolicy | Unfinished")]
 pub fn compile_policy(
     request: ContractPolicyRequest,
     parent: Option<ClassInstance<'_, ContractPolicy>>,
+    fork: Option<ClassInstance<'_, GrantedRoot>>,
 ) -> Outcome<ContractPolicy> {
     let parent = parent.as_ref().map(|parent| &*parent.0);
-    Policy::compile(&request.cross(), parent).into()
+    let fork = fork.as_ref().map(|fork| &fork.0);
+    Policy::compile_in(&request.cross(), parent, fork).into()
 }
 
 /// What a process may do.

@@ -1,4 +1,6 @@
 import { realpathSync, statSync } from 'node:fs'
+import type { Fork } from '../fork/fork.js'
+import { openFork } from '../fork/open-fork.js'
 import type { Journal } from '../journal/journal.js'
 import { type UnseenChanges, unseenChanges } from '../journal/seen-files.js'
 import { capabilityNames } from '../contract/registry/tool-ids.js'
@@ -38,6 +40,9 @@ sandbox.
   --format-on-edit     format files after a change, by the formatter that the project has, in the sandbox
   --documents          read shows notebooks as cells, the text of PDF documents (with the package unpdf) and images
                        (with sharp those that are larger than models take), which are taken apart in the sandbox
+  --fork               work in a fork of --root: what the tools and commands change stays there, until
+                       'toolwright forks apply <id>' applies it; the id is printed on stderr when the server ends
+  --fork-store <path>  keep the fork in this directory (default: the user's own)
   --journal <journal>  record the calls: file:runs.db, or a path
   --http [port]        serve streamable HTTP on this machine instead (default: any free port), and print
                        the address and a token; TOOLWRIGHT_MCP_TOKEN sets the token
@@ -63,6 +68,8 @@ const options = {
   'language-servers': { type: 'boolean' },
   documents: { type: 'boolean' },
   'format-on-edit': { type: 'boolean' },
+  fork: { type: 'boolean' },
+  'fork-store': { type: 'string' },
   journal: { type: 'string' },
   http: { type: 'string' },
   json: { type: 'boolean' },
@@ -85,8 +92,11 @@ export async function mcp(args: string[]): Promise<number> {
   const allowNetwork = values['allow-network'] === true
   const hasServers = values['language-servers'] === true
   const roots = (values.root ?? [currentDirectory()]).map(directory)
+  const uniqueRoots = [...new Set(roots)]
+  if (values['fork-store'] !== undefined && values.fork !== true) throw new UsageError('mcp: --fork-store belongs to --fork')
+  if (values.fork === true && uniqueRoots.length > 1) throw new UsageError('mcp: --fork takes one --root; name a directory around them')
   const chosen = {
-    roots: [...new Set(roots)],
+    roots: uniqueRoots,
     tools: [...toolsOf(values.tools, isReadOnly, allowNetwork), ...(hasServers ? ['lsp'] : [])],
     hasLanguageServers: hasServers,
     hasDocuments: values.documents === true,
@@ -101,10 +111,12 @@ export async function mcp(args: string[]): Promise<number> {
     version: version(),
   }
   const journal = values.journal === undefined ? undefined : await journalAt(values.journal)
+  let fork: Fork | undefined
   try {
+    if (values.fork === true) fork = await openFork({ rootDir: uniqueRoots[0], store: values['fork-store'], label: 'mcp', journal })
     // Stored code is run as it is, also late: not where a command may write it.
     if (roots.every((path) => writableHostPath(path, {}) === undefined)) keepCompiledCode()
-    const settings = complete(chosen, journal)
+    const settings = complete({ ...chosen, fork }, journal)
     // Loading takes longest, so it runs while the sandbox is tested.
     const transport = port === undefined ? import('../mcp-server/serve-stdio.js') : import('../mcp-server/serve-http.js')
     const sdk = port === undefined ? [loadSdk(), loadStdio()] : [loadSdk()]
@@ -115,6 +127,7 @@ export async function mcp(args: string[]): Promise<number> {
     if (error instanceof PackageMissing) throw new UsageError(`mcp: ${error.message}`, 1)
     throw error
   } finally {
+    if (fork !== undefined) await leave(fork)
     await journal?.close()
   }
   // Work of a preloaded module must not keep a server alive that has no client.
@@ -128,6 +141,16 @@ async function complete(chosen: Omit<ServerSettings, 'sandbox' | 'journal'>, jou
   const { sandboxReport } = await import('../toolkit/sandbox-report.js')
   const { summary: sandbox } = await sandboxReport({ rootDir: roots[0] as string, allowNetwork })
   return { ...chosen, sandbox, journal }
+}
+
+/** Leaves the fork of the server: one without changes is thrown away. */
+async function leave(fork: Fork): Promise<void> {
+  const { id } = fork
+  const { changes, leftOut } = await fork.status()
+  if (changes.length === 0 && leftOut.length === 0) return fork.discard()
+  await fork.close()
+  const files = `${changes.length} changed ${changes.length === 1 ? 'path' : 'paths'}`
+  tell(shown`The fork stays, with ${files}: 'toolwright forks diff ${id}' shows it, 'toolwright forks apply ${id}' applies it.\n`)
 }
 
 async function journalAt(location: string): Promise<Journal> {

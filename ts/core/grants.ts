@@ -48,6 +48,9 @@ export function forkedPath(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null ? forks.get(value)?.path : undefined
 }
 
+/** What the addon gets for a fork; `undefined` for any other object. */
+export const nativeFork = (fork: object): Addon.GrantedRoot | undefined => forks.get(fork)?.native
+
 /** Has a source of grants work in a fork. */
 export function noteForkAsRoot(holder: object, fork: object): void {
   const root = forks.get(fork)
@@ -120,8 +123,8 @@ export function extendGrants(like: SandboxOptions, sandbox: SandboxOptions, path
   return sandbox
 }
 
-/** The grants for the addon: the same object for every command of a root. */
-export function commandGrants(addon: typeof Addon, root: Addon.GrantedRoot, sandbox: SandboxOptions): Addon.CommandGrants {
+/** The grants for the addon: the same object for every command of a root. Commands see `fork` in the place of its directory, wherever the root is. */
+export function commandGrants(addon: typeof Addon, root: Addon.GrantedRoot, sandbox: SandboxOptions, fork?: object): Addon.CommandGrants {
   let ofRoot = grantsOfRoots.get(root)
   if (ofRoot === undefined) grantsOfRoots.set(root, (ofRoot = new WeakMap()))
   let grants = ofRoot.get(sandbox)
@@ -134,12 +137,13 @@ export function commandGrants(addon: typeof Addon, root: Addon.GrantedRoot, sand
         const identity = noted?.get(path)
         return identity === undefined ? { path } : { path, identity }
       })
-    grants = new addon.CommandGrants(root, {
+    const request = {
       writableRoots: asGranted(sandbox.writableRoots),
       readable: asGranted(sandbox.readable),
       denyRead: [...(sandbox.denyRead ?? [])],
       home: home(),
-    })
+    }
+    grants = new addon.CommandGrants(root, request, fork && nativeFork(fork))
     ofRoot.set(sandbox, grants)
   }
   return grants

@@ -128,8 +128,10 @@ function capabilitiesOf(ctx: ServerContext, { client }: ClientWorkspace): Client
 }
 
 /** The server's instructions for the model. */
-function instructionsOf({ roots, sandbox, allowNetwork, tools, isReadOnly }: ServerSettings): string {
-  const where = `The tools work in ${roots.join(', ')}. Relative paths begin at ${roots[0] ?? ''}; nothing outside can be reached.`
+function instructionsOf({ roots, sandbox, allowNetwork, tools, isReadOnly, fork }: ServerSettings): string {
+  const place = `The tools work in ${roots.join(', ')}. Relative paths begin at ${roots[0] ?? ''}; nothing outside can be reached.`
+  const forked = 'What they change stays in a fork, which the user applies or throws away: other programs do not see it yet.'
+  const where = fork === undefined ? place : `${place} ${forked}`
   const asks = isReadOnly
     ? 'Nothing can be changed.'
     : 'Reading needs no answer. The user is asked about everything else that no rule allows.'

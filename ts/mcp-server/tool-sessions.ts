@@ -1,6 +1,7 @@
 import { isAbsolute, relative } from 'node:path'
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import type { Fork } from '../fork/fork.js'
 import type { Journal } from '../journal/journal.js'
 import type { UnseenChanges } from '../journal/seen-files.js'
 import { ContractFailure } from '../contract/registry/envelope.js'
@@ -40,6 +41,8 @@ export interface ServerSettings {
   /** Whether `read` shows what is in documents, and images. @default false */
   hasDocuments?: boolean | undefined
   journal?: Journal | undefined
+  /** The fork that all sessions work in. The roots lie in its directory. */
+  fork?: Fork | undefined
   /** The most bytes of one result. @default 50000 */
   maxOutputBytes?: number | undefined
   /** The version in the server's information. */
@@ -102,6 +105,7 @@ export class ToolSessions {
       deny,
       isReadOnly,
       journal,
+      fork,
       unseenChanges,
       mask,
       hasLanguageServers,
@@ -119,6 +123,7 @@ export class ToolSessions {
       ...(tools.includes('skill') ? {} : { skills: { project: false, home: false } }),
       ...(isReadOnly ? { ceiling: { fs: { read: ['{workspace}/**', '{ad-hoc}/**'] } } } : {}),
       ...(journal === undefined ? {} : { journal }),
+      ...(fork === undefined ? {} : { fork }),
       ...(unseenChanges === undefined ? {} : { unseenChanges }),
       ...(mask === undefined ? {} : { mask }),
       ...(formats === true ? { formatOnEdit: 'project' as const } : {}),

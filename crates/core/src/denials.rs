@@ -134,6 +134,7 @@ pub(crate) fn of_connections(connections: &[Connection]) -> Vec<Denial> {
     connections.iter().filter_map(denial).chain(refused).collect()
 }
 
+pub(crate) use limits::fork_is_full;
 /// The place of a path as the command meant it, with links followed as far as it exists.
 pub(crate) use paths::{is_of_commands, located as located_in, not_permitted};
 

@@ -16,10 +16,11 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{fcntl_dupfd_cloexec, retry_on_intr};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use toolwright_fs::{FileIdentity, ForkedRoot};
 use toolwright_sandbox::wire::{
-    FORK_HOLDER, FORK_MOUNT, ForkOrder, ForkReply, ForkStep, Inbox, Progress, plain_frame, send,
+    FORK_HOLDER, FORK_MOUNT, ForkOrder, ForkReply, ForkStep, Inbox, Progress, kill_frame,
+    plain_frame, send,
 };
 
 use crate::confined::{end_fork, sandbox_program};
@@ -56,6 +57,43 @@ pub struct RootFork {
     exceeded: Arc<AtomicU64>,
     /// Woken at each use.
     attendant: Arc<OnceLock<Thread>>,
+    running: Running,
+}
+
+/// The commands that run in a fork.
+type Running = Arc<Mutex<Vec<RunningIn>>>;
+
+/// What stops a command that runs in a fork.
+#[derive(Debug)]
+struct RunningIn {
+    number: u64,
+    /// To its worker.
+    socket: OwnedFd,
+    /// The worker itself.
+    process: Option<OwnedFd>,
+    stopped_at: Arc<AtomicU64>,
+}
+
+/// A command or process that runs in a fork, which stops it when it has more bytes than it may. Until this is dropped.
+#[derive(Debug)]
+pub(crate) struct InFork {
+    number: u64,
+    running: Running,
+    stopped_at: Arc<AtomicU64>,
+}
+
+impl InFork {
+    /// By which bound of the fork it was stopped, if it was.
+    pub(crate) fn stopped_at(&self) -> Option<u64> {
+        Some(self.stopped_at.load(Ordering::Acquire)).filter(|limit| *limit > 0)
+    }
+}
+
+impl Drop for InFork {
+    fn drop(&mut self) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.retain(|one| one.number != self.number);
+    }
 }
 
 static OPEN: Mutex<Vec<Weak<RootFork>>> = Mutex::new(Vec::new());
@@ -78,6 +116,7 @@ impl RootFork {
             is_closed: Arc::default(),
             exceeded: Arc::default(),
             attendant: Arc::default(),
+            running: Arc::default(),
         });
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|fork| fork.strong_count() > 0);
@@ -104,10 +143,43 @@ impl RootFork {
         let _ = self.attendant.set(thread);
     }
 
-    /// Refuses tools and commands while the fork has more bytes than this limit, or no longer does. Commands that run go
-    /// on.
+    /// Refuses tools and commands while the fork has more bytes than this limit, and stops those that run; or no longer does.
     pub fn note_exceeded(&self, limit: Option<u64>) {
         self.exceeded.store(limit.unwrap_or_default(), Ordering::Release);
+        let Some(limit) = limit else { return };
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        for one in &*running {
+            if one.stopped_at.swap(limit, Ordering::AcqRel) == 0 {
+                let _ = send(&one.socket, &kill_frame(), &[]);
+            } else if let Some(process) = &one.process {
+                // Its worker had the time since the last look, and has not answered.
+                let _ = pidfd_send_signal(process, Signal::KILL);
+            }
+        }
+    }
+
+    /// Whether a command or process runs in it.
+    pub fn is_in_use(&self) -> bool {
+        !self.running.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Notes that a worker runs a command in it: `socket` leads to the worker, and `process` is the worker.
+    pub(crate) fn enter(
+        &self,
+        socket: BorrowedFd<'_>,
+        process: Option<BorrowedFd<'_>>,
+    ) -> io::Result<InFork> {
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let (running, stopped_at) = (Arc::clone(&self.running), Arc::<AtomicU64>::default());
+        let socket = fcntl_dupfd_cloexec(socket, 0)?;
+        let process = process.map(|process| fcntl_dupfd_cloexec(process, 0)).transpose()?;
+        let one = RunningIn { number, socket, process, stopped_at: Arc::clone(&stopped_at) };
+        running.lock().unwrap_or_else(PoisonError::into_inner).push(one);
+        if let Some(attendant) = self.attendant.get() {
+            attendant.unpark();
+        }
+        Ok(InFork { number, running, stopped_at })
     }
 
     /// A mount for a supervisor, and the lock that goes with it.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use toolwright_exec::root_fork::{NoFork, RootFork};
 use toolwright_exec::{Cancel, ExecError, ExecRequest, Exit, Finished, Sandbox, run};
 use toolwright_fs::{DirectoryGrant, FileIdentity, WriteOptions};
-use toolwright_sandbox::plan::{Granted, Limits, Network, Plan};
+use toolwright_sandbox::plan::{Forked, Granted, Limits, Network, Plan};
 use toolwright_sandbox::wire::ForkOrder;
 
 struct Place {
@@ -63,7 +63,7 @@ impl Place {
             root: self.base.clone(),
             network: Network::Nothing,
             writable: vec![self.base.clone()],
-            root_fork: Some(self.fork.granted().number),
+            root_fork: Forked::of(&grant),
             granted: vec![Granted { path: path.to_owned(), identity }],
             limits: Limits::DEFAULT,
             ..Plan::default()

@@ -14,6 +14,8 @@ use crate::fork::Fork;
 const FIRST: Duration = Duration::from_millis(300);
 /// While nothing uses the fork, each look comes after twice the time of the one before, up to this one.
 const LAST: Duration = Duration::from_secs(60);
+/// How long a pause is at most while a command or process runs in the fork.
+const WHILE_RUNNING: Duration = Duration::from_millis(500);
 /// The part of the time that looking may take: one in so many.
 const SHARE: u32 = 20;
 
@@ -33,21 +35,35 @@ impl Keeper {
         let mount = Arc::downgrade(mount);
         let thread = thread::Builder::new().name("toolwright-keep".to_owned()).spawn(move || {
             let mut pause = FIRST;
+            // Until the texts are looked at again.
+            let mut left = Duration::ZERO;
             loop {
                 let begun = Instant::now();
-                if let Some(mount) = mount.upgrade() {
+                let is_in_use = mount.upgrade().is_some_and(|mount| {
                     mount.note_exceeded(fork.exceeded());
+                    mount.is_in_use()
+                });
+                if left.is_zero() {
+                    let _ = fork.changes();
+                    left = pause;
                 }
-                let _ = fork.changes();
                 let least = FIRST.max(begun.elapsed() * SHARE);
                 if stopped.recv_timeout(least) != Err(RecvTimeoutError::Timeout) {
                     return;
                 }
                 let slept = Instant::now();
-                thread::park_timeout(pause);
+                // What runs may write without using the host.
+                let rest = if is_in_use { left.min(WHILE_RUNNING) } else { left };
+                thread::park_timeout(rest);
                 // A use of the fork, or the end, has come in between.
-                let is_woken = slept.elapsed() < pause;
-                pause = if is_woken { FIRST } else { (pause * 2).min(LAST) };
+                if slept.elapsed() < rest {
+                    (pause, left) = (FIRST, Duration::ZERO);
+                    continue;
+                }
+                left -= rest;
+                if left.is_zero() {
+                    pause = (pause * 2).min(LAST);
+                }
             }
         });
         let thread = thread.ok();

@@ -4,16 +4,16 @@
 //! replace it by another one or by a link. So the grant identifies the directory once, and each use
 //! compares: the directory is the same, or the use fails with [`FsErrorKind::RootChanged`].
 
+mod forked;
+
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use std::thread::Thread;
 use std::{fs, io};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use forked::ForkPart;
+pub use forked::ForkedRoot;
 use rustix::fs::{CWD, Mode, OFlags};
-use rustix::io::retry_on_intr;
 
 use crate::location::name_of;
 use crate::root::O_PATH;
@@ -63,40 +63,7 @@ pub struct DirectoryGrant {
     seen: Option<(u64, u64)>,
     stays_open: bool,
     identified: OnceLock<Identified>,
-    fork: Option<ForkedRoot>,
-}
-
-/// A fork that stands in the place of a directory.
-///
-/// Its root is open, and the system names what lies in it as if it were the directory.
-#[derive(Debug, Clone)]
-pub struct ForkedRoot {
-    /// Its number in this process.
-    pub number: u64,
-    /// Its root.
-    pub open: Arc<OwnedFd>,
-    /// Which directory that is.
-    pub identity: FileIdentity,
-    /// Becomes readable when the fork ends. A descriptor of the process that holds it.
-    pub holder: Arc<OwnedFd>,
-    /// Whether it was closed.
-    pub is_closed: Arc<AtomicBool>,
-    /// How many bytes it may have, once it has more; otherwise 0.
-    pub exceeded: Arc<AtomicU64>,
-    /// A thread that is woken at each use.
-    pub attendant: Arc<OnceLock<Thread>>,
-}
-
-impl ForkedRoot {
-    fn is_there(&self) -> bool {
-        if let Some(attendant) = self.attendant.get() {
-            attendant.unpark();
-        }
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let mut holder = [PollFd::new(&*self.holder, PollFlags::IN)];
-        !self.is_closed.load(Ordering::Acquire)
-            && retry_on_intr(|| poll(&mut holder, Some(&now))).is_ok_and(|ended| ended == 0)
-    }
+    fork: Option<ForkPart>,
 }
 
 #[derive(Debug)]
@@ -107,6 +74,12 @@ struct Identified {
     open: Option<Arc<OwnedFd>>,
     /// It is on a file system that sends no request to open a file.
     is_local: bool,
+}
+
+impl Identified {
+    fn in_fork(identity: FileIdentity, path: &Path, open: &Arc<OwnedFd>) -> Self {
+        Self { identity, real: path.to_owned(), open: Some(Arc::clone(open)), is_local: false }
+    }
 }
 
 impl DirectoryGrant {
@@ -123,19 +96,29 @@ impl DirectoryGrant {
     #[must_use]
     pub fn of_fork(name: impl Into<String>, path: impl Into<PathBuf>, fork: ForkedRoot) -> Self {
         let grant = Self::new(name, path);
-        let identified = Identified {
-            identity: fork.identity,
-            real: grant.path.clone(),
-            open: Some(Arc::clone(&fork.open)),
-            is_local: false,
-        };
-        Self { identified: OnceLock::from(identified), fork: Some(fork), ..grant }
+        let part = ForkPart::whole(fork, grant.path.clone());
+        let identified = Identified::in_fork(part.fork.identity, &grant.path, &part.fork.open);
+        Self { identified: OnceLock::from(identified), fork: Some(part), ..grant }
+    }
+
+    /// A directory in the fork that this is a grant of, by its path in the directory that was forked: absolute, and
+    /// without links in the fork. `None` if this is no grant of a fork, or the path is elsewhere.
+    #[must_use]
+    pub fn in_fork(&self, name: impl Into<String>, path: &Path) -> Option<Self> {
+        let part = self.fork.as_ref()?.part_at(path)?;
+        Some(Self { fork: Some(part), ..Self::new(name, path) })
     }
 
     /// The fork that is granted in place of the directory, by its number.
     #[must_use]
     pub fn fork(&self) -> Option<u64> {
-        self.fork.as_ref().map(|fork| fork.number)
+        self.fork.as_ref().map(|part| part.fork.number)
+    }
+
+    /// The directory of which that is a fork: absolute, and without links.
+    #[must_use]
+    pub fn forked(&self) -> Option<&Path> {
+        self.fork.as_ref().map(|part| &*part.base)
     }
 
     /// The numbers of device and inode that a host has noted as `DEVICE:INODE`.
@@ -221,7 +204,8 @@ impl DirectoryGrant {
             }
             Arc::new(open)
         };
-        Ok(Root::granted(open, self.path.clone(), known.real.clone(), resolver))
+        let root = Root::granted(open, self.path.clone(), known.real.clone(), resolver);
+        Ok(if let Some(base) = self.forked() { root.in_fork(base.to_owned()) } else { root })
     }
 
     /// The directory, if it is open, local and still at its path. This never waits: while it is
@@ -235,13 +219,13 @@ impl DirectoryGrant {
 
     fn checked(&self) -> Result<&Identified, FsError> {
         let Some(known) = self.identified.get() else { return self.identified() };
-        if let Some(fork) = &self.fork {
-            if !fork.is_there() {
-                return Err(self.changed());
-            }
-            return match fork.exceeded.load(Ordering::Acquire) {
-                0 => Ok(known),
-                limit => Err(FsErrorKind::ForkFull { limit }.at(self.path.to_string_lossy())),
+        if let Some(part) = &self.fork {
+            return match part.state(&known.identity) {
+                Ok(None) => Ok(known),
+                Ok(Some(limit)) => {
+                    Err(FsErrorKind::ForkFull { limit }.at(self.path.to_string_lossy()))
+                }
+                Err(now) => Err(self.changed_to(now)),
             };
         }
         self.compare(fs::metadata(&self.path), known)?;
@@ -270,6 +254,11 @@ impl DirectoryGrant {
     fn identified(&self) -> Result<&Identified, FsError> {
         if let Some(known) = self.identified.get() {
             return Ok(known);
+        }
+        if let Some(part) = &self.fork {
+            let opened = part.open().map_err(|errno| self.unreadable(errno.into()))?;
+            let found = Identified::in_fork(opened.1, &self.path, &opened.0);
+            return Ok(self.identified.get_or_init(|| found));
         }
         let open = self.open_path()?;
         let identity = FileIdentity::of(&open).map_err(|error| self.unreadable(error))?;
@@ -311,17 +300,16 @@ impl DirectoryGrant {
 
     #[cold]
     fn changed(&self) -> FsError {
-        if self.fork.is_some() {
-            let now = RootChange::Fork;
-            let kind = FsErrorKind::RootChanged { grant: self.name.clone(), now };
-            return kind.at(self.path.to_string_lossy());
-        }
         let now = match (fs::symlink_metadata(&self.path), fs::metadata(&self.path)) {
             (Err(_), _) => RootChange::Gone,
             (Ok(entry), _) if entry.is_symlink() => RootChange::Link,
             (_, Ok(now)) if now.is_dir() => RootChange::Directory,
             _ => RootChange::File,
         };
+        self.changed_to(now)
+    }
+
+    fn changed_to(&self, now: RootChange) -> FsError {
         FsErrorKind::RootChanged { grant: self.name.clone(), now }.at(self.path.to_string_lossy())
     }
 }

@@ -30,6 +30,8 @@ pub struct Root {
     resolver: Resolver,
     /// The host gave its real path, so the name of the descriptor is not asked for.
     knows_real_path: bool,
+    /// The directory that was forked, for one that lies in a fork of it.
+    forked: Option<PathBuf>,
 }
 
 /// Opens a descriptor that names a file without granting to read it, where the system has such a
@@ -61,6 +63,7 @@ impl Root {
             canonical: OnceLock::new(),
             resolver,
             knows_real_path: false,
+            forked: None,
         })
     }
 
@@ -95,7 +98,18 @@ impl Root {
         real: PathBuf,
         resolver: Resolver,
     ) -> Self {
-        Self { fd, path, canonical: OnceLock::from(Some(real)), resolver, knows_real_path: true }
+        let canonical = OnceLock::from(Some(real));
+        Self { fd, path, canonical, resolver, knows_real_path: true, forked: None }
+    }
+
+    /// The same as a directory of a fork of the directory at `base`.
+    pub(crate) fn in_fork(self, base: PathBuf) -> Self {
+        Self { forked: Some(base), ..self }
+    }
+
+    /// The directory that was forked, if this one lies in a fork of it.
+    pub(crate) fn forked(&self) -> Option<&Path> {
+        self.forked.as_deref()
     }
 
     /// The path of the root as the host configured it.

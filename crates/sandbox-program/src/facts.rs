@@ -87,6 +87,7 @@ impl Counters {
                 .or_else(|| self.were_few(before, now).then_some(0)),
             served_port: None,
             refused_call: None,
+            fork_full: None,
         }
     }
 

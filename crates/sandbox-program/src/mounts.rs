@@ -62,7 +62,7 @@ pub use trust::lay_trust;
 pub use watch::Watch;
 
 use toolwright_sandbox::layers::Layer;
-use toolwright_sandbox::plan::Plan;
+use toolwright_sandbox::plan::{Forked, Plan};
 
 /// A built tree, and the placeholders that the host sees.
 #[derive(Debug, Default)]
@@ -191,7 +191,7 @@ pub fn build(plan: &Plan) -> Result<Tree, MountError> {
 pub(crate) struct Beside<'a> {
     /// Another tree, for its temporary directories where it has some.
     pub(crate) shared: Option<&'a Shared>,
-    /// A mount of the fork that is to be seen in place of the root.
+    /// A mount of the fork that is to be seen in the place of a directory.
     pub(crate) root_fork: Option<&'a OwnedFd>,
 }
 
@@ -215,12 +215,12 @@ fn build_in_place(
     tree: &mut Tree,
 ) -> Result<(), MountError> {
     private()?;
-    if plan.root_fork.is_some() {
-        // Before anything else: from here on the fork is what lies at the root.
-        let mount = beside.root_fork.ok_or(Errno::BADF).at("take the fork of", &plan.root)?;
-        kernel::open_plain(&plan.root)
+    if let Some(Forked { base, .. }) = &plan.root_fork {
+        // Before anything else: from here on the fork is what lies there.
+        let mount = beside.root_fork.ok_or(Errno::BADF).at("take the fork of", base)?;
+        kernel::open_plain(base)
             .and_then(|place| kernel::attach(mount, place))
-            .at("attach the fork of", &plan.root)?;
+            .at("attach the fork of", base)?;
     }
     let layout = Layout::new(plan)?;
     let placement = Placement::begin(&layout, plan, beside.shared)?;

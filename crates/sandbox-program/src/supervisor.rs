@@ -47,7 +47,7 @@ pub fn supervise() -> io::Result<()> {
     let network = if order.joins_network { inbox.take_descriptor() } else { None };
     let mut beside = || order.shares_temporary.then(|| inbox.take_descriptor()).flatten();
     let shared = beside().zip(beside()).map(|(mounts, files)| mounts::Shared::new(mounts, files));
-    let mut forked = || order.plan.root_fork.and_then(|_| inbox.take_descriptor());
+    let mut forked = || order.plan.root_fork.as_ref().and_then(|_| inbox.take_descriptor());
     // The lock is held as long as there is a mount, by this process and by its workers.
     let (root_fork, _lock) = (forked(), forked());
     let ended = child_signals()?;

@@ -44,6 +44,8 @@ pub struct Facts {
     pub served_port: Option<u32>,
     /// The last system call of it that no command may make.
     pub refused_call: Option<RefusedCall>,
+    /// The bound of the fork that it ran in, in bytes, if it was stopped because the fork had more. The host knows it.
+    pub fork_full: Option<u64>,
 }
 
 /// A system call that a command was refused.

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use toolwright_fs::DirectoryGrant;
 pub use toolwright_fs::FileIdentity;
 use toolwright_git::name::holds_git_name;
 
@@ -97,9 +98,9 @@ pub struct Plan {
     /// Where the host keeps what it knows of all that while commands run, for the next host if this one is killed.
     /// Commands that can write around it find it closed.
     pub marks: Option<PathBuf>,
-    /// The fork of the root that commands see in its place, by its number in this process. The root itself is then out
-    /// of their reach.
-    pub root_fork: Option<u64>,
+    /// The fork that commands see in the place of a directory: the root, or one around or beside it. The directory itself
+    /// is then out of their reach.
+    pub root_fork: Option<Forked>,
     /// What commands trust besides the authorities of the system.
     pub trust: Option<Arc<Trust>>,
     /// The identities of the root and other granted directories. One that has become another is not
@@ -119,8 +120,8 @@ pub struct Plan {
 pub struct Origin {
     /// The root, if there is one for all commands.
     pub root: Option<PathBuf>,
-    /// The fork of it that commands see.
-    pub root_fork: Option<u64>,
+    /// The fork that commands see.
+    pub root_fork: Option<Forked>,
     /// What of the network they reach.
     pub network: Network,
     /// The hosts of [`Network::Names`].
@@ -156,6 +157,15 @@ pub struct Trust {
     pub known_hosts: String,
 }
 
+/// A fork that commands see in the place of a directory.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Forked {
+    /// Its number in this process.
+    pub number: u64,
+    /// The directory: absolute, and without links.
+    pub base: PathBuf,
+}
+
 /// A path that was granted by name, and which file it was then.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Granted {
@@ -172,6 +182,14 @@ pub struct Link {
     pub path: PathBuf,
     /// What it contains.
     pub target: PathBuf,
+}
+
+impl Forked {
+    /// What is seen by commands of a grant; `None` for one that is no fork.
+    #[must_use]
+    pub fn of(grant: &DirectoryGrant) -> Option<Self> {
+        Some(Self { number: grant.fork()?, base: grant.forked()?.to_owned() })
+    }
 }
 
 impl Plan {

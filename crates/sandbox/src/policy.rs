@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use self::denied::Denied;
-use crate::plan::{Files, Limits, Names, Network, Plan};
+use crate::plan::{Files, Forked, Limits, Names, Network, Plan};
 
 mod absent;
 pub mod caches;
@@ -124,10 +124,11 @@ pub fn plan(options: &Options<'_>) -> Plan {
     for repository in &repositories {
         git::hold(repository, is_writable, &mut protected, &mut forks);
     }
-    let root_fork = options.resolved.root_fork;
-    // What commands make in a fork comes nowhere before it is applied, so the host does not look there.
-    let set_aside = if root_fork.is_some() { Vec::new() } else { set_aside };
-    if root_fork.is_some() {
+    let root_fork = options.resolved.root_fork.clone();
+    let mut set_aside = set_aside;
+    if let Some(Forked { base, .. }) = &root_fork {
+        // What commands make in a fork comes nowhere before it is applied, so the host does not look there.
+        set_aside.retain(|path| !path.starts_with(base));
         // What other forks have changed is none of this one's business.
         closed.extend(options.state.and_then(state::forks));
     }

@@ -17,7 +17,7 @@ use toolwright_sandbox::background::{
     CallKind, Facts, InputState, RefusedCall, TerminalSize, Usage, WatchedFacts,
 };
 use toolwright_sandbox::layers::{Bound, Layer, Layers};
-use toolwright_sandbox::plan::{FileIdentity, Files, Granted, Limits, Link, Network, Plan};
+use toolwright_sandbox::plan::{FileIdentity, Files, Forked, Granted, Limits, Link, Network, Plan};
 use toolwright_sandbox::refused_git::RefusedGit;
 use toolwright_sandbox::step::FailedStep;
 use toolwright_sandbox::wire::{
@@ -51,8 +51,8 @@ fn orders() -> impl Strategy<Value = Order> {
         .prop_map(|(device, inode, born)| FileIdentity { device, inode, born });
     let granted = (path(), identity).prop_map(|(path, identity)| Granted { path, identity });
     let link = (path(), path()).prop_map(|(path, target)| Link { path, target });
-    let granted =
-        (any::<[bool; 2]>(), option::of(any::<u64>()), vec(granted, 0..4), vec(link, 0..4));
+    let forked = (any::<u64>(), path()).prop_map(|(number, base)| Forked { number, base });
+    let granted = (any::<[bool; 2]>(), option::of(forked), vec(granted, 0..4), vec(link, 0..4));
     let plan = (path(), network, files, paths, granted, limits).prop_map(
         |(
             root,
@@ -160,6 +160,7 @@ fn replies() -> impl Strategy<Value = Reply> {
                         },
                         is_recent: system_us % 2 == 0,
                     }),
+                    fork_full: made.then_some(user_us),
                 };
                 let usage = Usage { user_us, system_us, peak_bytes, facts };
                 Reply::Done(status, killed, usage, made, refused)

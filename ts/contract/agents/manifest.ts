@@ -51,6 +51,11 @@ export interface AgentDefinition {
   instructions?: string | undefined
   /** Adds a line to its system prompt that says that its caller is an agent. @default no such line */
   caller?: 'agent' | undefined
+  /**
+   * `fork`: it works in a fork of the workspace, which has to be one directory, and the result of `task` lists what it has changed. The host
+   * applies that with `session.forks.apply(id)`, or discards it. @default the workspace itself
+   */
+  isolation?: 'fork' | undefined
   /** Whether its calls are recorded in a session of their own, instead of nested in the task. @default false */
   inspectable?: boolean | undefined
   /** The ids of its tools, out of those of its parent. @default all except those of servers */
@@ -75,6 +80,7 @@ const agentDefinition = group({
   mode: optional(oneOf('primary', 'subagent', 'all')),
   instructions: optional(string),
   caller: optional(oneOf('agent')),
+  isolation: optional(oneOf('fork')),
   inspectable: optional(boolean),
   tools: optional(listOf(string)),
   workspace: optional(paths),

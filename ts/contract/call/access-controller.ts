@@ -250,7 +250,7 @@ export class AccessController implements Disposable {
       this.#checkRunning()
       const { implicit, realPath } = opened
       const subjects = subjectsOf(target, realPath, shell).map((subject) => ({
-        ...exemptFreeSteps(subject, realPath, { addon, roots: access.roots, env: host.sandbox.env }),
+        ...exemptFreeSteps(subject, realPath, { addon, roots: access.fork === undefined ? access.roots : [], env: host.sandbox.env }),
         implicit,
       }))
       return { ...undecided, opened, subjects }

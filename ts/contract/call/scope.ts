@@ -1,4 +1,5 @@
 import type { Awaitable } from '../../core/abort.js'
+import type { Fork } from '../../fork/fork.js'
 import type { Envelope } from '../registry/envelope.js'
 import type { AfterDecision, BeforeDecision } from '../../core/call-hooks.js'
 import type { Slots } from '../../core/abort.js'
@@ -119,6 +120,8 @@ export interface Access {
   readonly addon: ContractAddon
   /** The roots of the workspace: absolute and without links. */
   readonly roots: readonly string[]
+  /** The fork that calls work in, in the place of the directory that the roots lie in. */
+  readonly fork: Fork | undefined
   /** The files that the user has opened besides the workspace. */
   readonly adHoc: AdHocFiles
   /** The ids of the tools that the session began with. */

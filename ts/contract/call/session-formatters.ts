@@ -1,4 +1,5 @@
 import { relative } from 'node:path'
+import { noteForkAsRoot } from '../../core/grants.js'
 import { isWithin } from '../../core/near-paths.js'
 import { type FormatHost, formatFiles } from '../../formatters/format-file.js'
 import { projectFiles } from '../../formatters/project-files.js'
@@ -20,9 +21,10 @@ export class SessionFormatters {
   readonly #homes: ServerHomes
   readonly #place: ServerPlace
 
-  constructor({ addon, roots, sandbox }: Omit<ServerPlace, 'home'> & { addon: ServerHomesAddon }) {
+  constructor({ addon, ...place }: Omit<ServerPlace, 'home'> & { addon: ServerHomesAddon }) {
     this.#homes = new ServerHomes(addon)
-    this.#place = { roots, sandbox, home: (name) => this.#homes.of(name) }
+    this.#place = { ...place, home: (name) => this.#homes.of(name) }
+    if (place.fork !== undefined) noteForkAsRoot(this, place.fork)
   }
 
   /** Formats files after a change. It never throws. @returns what there is to tell of each; `undefined` for nothing. */

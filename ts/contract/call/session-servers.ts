@@ -1,5 +1,6 @@
 import { dirname, isAbsolute, resolve } from 'node:path'
 import { contractCodeOf } from '../../core/codes.js'
+import { noteForkAsRoot } from '../../core/grants.js'
 import { isWithin } from '../../core/near-paths.js'
 import { LanguageServers, type NotedFiles, type ServerHost } from '../../language-servers/language-servers.js'
 import type { ParsedLanguageServers } from '../../language-servers/options.js'
@@ -27,6 +28,7 @@ export class SessionServers {
     this.#roots = place.roots
     const withHomes: ServerPlace = { ...place, home: (name) => this.#homes.of(name) }
     const [rootDir = ''] = place.roots
+    if (place.fork !== undefined) noteForkAsRoot(this, place.fork)
     this.#host = rootHost({
       rootDir,
       rootHolder: this,

@@ -3,6 +3,8 @@ import type { KeptProcessEnd } from '../../../index.js'
 import { environmentOptions, hostVariables } from '../../core/environment.js'
 import { commandGrants, grantedRoot, noteGrants, noteRoot } from '../../core/grants.js'
 import { type KeptProcess, startProcess } from '../../core/kept-process.js'
+import { isWithin } from '../../core/near-paths.js'
+import { invalid } from '../../core/options.js'
 import { sandboxRequest } from '../../core/sandbox.js'
 import { MCP_TIMEOUT_MS, type McpStdioServer } from './server-config.js'
 import { type McpSandbox, placed, sandboxOptions, type ServerPlace } from './server-sandbox.js'
@@ -62,7 +64,7 @@ export class ServerProcess {
         const root = grantedRoot(addon, { rootHolder: options, rootDir: home })
         const settings = new addon.CommandSettings(
           { environment, sandbox: sandboxRequest(options, network), limitBytes: 0, timeoutMs: timeout_ms },
-          commandGrants(addon, root, options),
+          commandGrants(addon, root, options, place.fork),
         )
         return addon.startProcess(settings, { ...line, ...(hostEnv === undefined ? {} : { hostEnv }) }, keep, cancel)
       },
@@ -123,6 +125,10 @@ export function directoryOf({ cwd = '.' }: McpStdioServer, { roots }: Pick<Serve
 function homeOf(name: string, { home }: McpSandbox, place: ServerPlace, cwd: string): string {
   const own = home === undefined ? undefined : placed(home, place.roots, cwd)[0]
   if (own === undefined) return place.home(name)
+  const { fork } = place
+  if (fork !== undefined && isWithin(fork.base, own)) {
+    throw invalid(`The home of the server ${name} is ${own}, in the directory that the session has a fork of: name one elsewhere.`)
+  }
   mkdirSync(own, { recursive: true, mode: 0o700 })
   return own
 }

@@ -1,5 +1,6 @@
 /** The sandbox of a server over stdio: its configuration, and the options that a session makes of it. */
 import { homedir } from 'node:os'
+import type { Fork } from '../../fork/fork.js'
 import { join, resolve } from 'node:path'
 import { type EnvironmentOption, parseEnvironment } from '../../core/environment.js'
 import { boolean, type Check, type Checks, group, invalid, listOf, oneOf, optional, path } from '../../core/options.js'
@@ -81,6 +82,8 @@ export interface ServerPlace {
     readonly denyWrite?: readonly string[] | undefined
     readonly git?: 'forked' | 'strict' | undefined
   }
+  /** The fork that servers see in the place of the directory that the roots lie in. */
+  readonly fork?: Fork | undefined
   /** Makes a directory that ends with the session and that no command of any session can read. */
   home(name: string): string
 }

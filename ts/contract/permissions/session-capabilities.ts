@@ -1,6 +1,7 @@
 import type * as Addon from '../../../index.js'
 import type { ContractPolicy, ContractPolicyRequest, ContractVariables } from '../../../index.js'
 import { ToolError } from '../../core/errors.js'
+import { nativeFork } from '../../core/grants.js'
 import { nativeAddon, unwrap } from '../../core/native.js'
 import type { AdHocFiles } from './ad-hoc-files.js'
 
@@ -23,6 +24,8 @@ export interface CapabilitySource extends SessionDirectories {
   /** The parent session, which has to allow every access too. */
   parent: SessionCapabilities | undefined
   request: Omit<ContractPolicyRequest, 'variables'>
+  /** The fork that stands in the place of a directory; without one, that of the parent. */
+  fork: object | undefined
 }
 
 /**
@@ -42,7 +45,8 @@ export class SessionCapabilities {
     this.#directories = source.adHoc.directories
     this.#above = source.parent?.policy
     this.#variables = variablesOf(source)
-    this.#policy = unwrap(source.addon.compilePolicy({ ...source.request, variables: this.#variables }, this.#above))
+    const request = { ...source.request, variables: this.#variables }
+    this.#policy = unwrap(source.addon.compilePolicy(request, this.#above, source.fork && nativeFork(source.fork)))
   }
 
   /** The current values of the variables. The object stays the same until one changes. */

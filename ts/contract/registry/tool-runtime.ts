@@ -359,4 +359,18 @@ export interface TaskData {
   output?: string
   /** The agent's calls, unless it is `inspectable` and keeps a session of its own. */
   transcript?: TranscriptEntry[]
+  /** What an agent of `isolation: 'fork'` has changed. Nothing of it is applied. */
+  fork?: TaskFork
+}
+
+/** What a subagent has changed in a fork of its own. */
+export interface TaskFork {
+  /** The name of the fork, for the host: `session.forks.apply(id)`. `null` where nothing was changed, and the fork is gone. */
+  id: string | null
+  /** The paths that differ, relative to the root of the workspace; at most 200. */
+  changes: { path: string; kind: 'created' | 'modified' | 'deleted' }[]
+  /** How many more there are. */
+  more_changes?: number
+  /** Whether the git directory of the fork has changed, such as by a commit. */
+  has_git_changes?: boolean
 }

@@ -7,7 +7,9 @@ import type { Session } from './session.js'
 import { type AgentDefinition, agentList, agentsForTasks } from '../agents/manifest.js'
 import { BackgroundMessages } from './background-messages.js'
 import { CALLER_IS_AGENT, loopAgent, type SpawnAgent } from './child-agent.js'
+import type { Fork } from '../../fork/fork.js'
 import type { Lineage, ParentSession } from './lineage.js'
+import { type TaskForks, taskForkText } from './task-forks.js'
 import type { TaskArguments, TaskData, TranscriptEntry } from '../registry/tool-runtime.js'
 
 export type OpenChild = (lineage: Lineage, onRecord: (part: RecordPart) => void) => Promise<Session>
@@ -17,6 +19,7 @@ const END_MS = 3_000
 
 export class AgentTeam {
   readonly background: BackgroundMessages
+  readonly forks: TaskForks
   readonly #parent: ParentSession
   /** The host's own way to run an agent, or else the model of those without their own. */
   readonly #runner: { spawn: SpawnAgent | undefined; model: LanguageModel | undefined }
@@ -25,8 +28,14 @@ export class AgentTeam {
   readonly #closing = new AbortController()
   #tasks = 0
 
-  constructor(parent: ParentSession, runner: { spawn: SpawnAgent | undefined; model: LanguageModel | undefined }, open: OpenChild) {
+  constructor(
+    parent: ParentSession,
+    runner: { spawn: SpawnAgent | undefined; model: LanguageModel | undefined },
+    open: OpenChild,
+    forks: TaskForks,
+  ) {
     this.#parent = parent
+    this.forks = forks
     this.#runner = runner
     this.#open = open
     this.background = new BackgroundMessages(parent.host.limits)
@@ -50,30 +59,36 @@ export class AgentTeam {
     // A child never outlives its parent, even in the background.
     const ended = abortedByParent(AbortSignal.any([signal, this.#closing.signal]))
     let child: Session | undefined
+    let fork: Fork | undefined
     const transcript: TranscriptEntry[] = []
     let ending: ((end: WorkEnd) => Promise<void>) | undefined
     try {
-      child = await this.#child(agent, callId, transcript)
+      fork = await this.forks.open(agent, task.prompt)
+      child = await this.#child(agent, callId, transcript, fork)
       if (task.background === true) ending = await this.#begin(agent.name, child.id)
     } catch (error) {
       tree.running -= 1
       await child?.close()
+      await fork?.discard()
       throw error
     }
-    const work = this.#work(agent, spawn, child, task, ended).finally(() => (tree.running -= 1))
+    const session = child
+    const work = withFork(fork, this.forks, () => this.#work(agent, spawn, session, task, ended)).finally(() => (tree.running -= 1))
     if (ending !== undefined) {
       const failed = (error: unknown): Promise<void> => ending({ failure: thrownText(error) })
-      void this.#tracked(work.then((output) => ending({ output }), failed)).catch(() => undefined)
+      const told = ({ output, fork: left }: WorkDone): string => (left === undefined ? output : `${output}\n\n${taskForkText(left)}`)
+      void this.#tracked(work.then((done) => ending({ output: told(done) }), failed)).catch(() => undefined)
       return { session_id: child.id }
     }
-    const output = await this.#tracked(work)
-    return { session_id: child.id, output, ...(agent.inspectable === true ? {} : { transcript }) }
+    const done = await this.#tracked(work)
+    return { session_id: child.id, ...done, ...(agent.inspectable === true ? {} : { transcript }) }
   }
 
   async close(): Promise<void> {
     this.#closing.abort()
     await unlessAborted(Promise.allSettled(this.#running), AbortSignal.timeout(END_MS)).catch(() => undefined)
     await this.background.close()
+    await this.forks.close(END_MS)
   }
 
   #tracked<T>(work: Promise<T>): Promise<T> {
@@ -114,7 +129,7 @@ export class AgentTeam {
     }
   }
 
-  #child(agent: AgentDefinition, callId: string, transcript: TranscriptEntry[]): Promise<Session> {
+  #child(agent: AgentDefinition, callId: string, transcript: TranscriptEntry[], fork: Fork | undefined): Promise<Session> {
     const { host, place } = this.#parent
     this.#tasks += 1
     // Ids of calls come from models, and may come again; the number tells them apart.
@@ -127,7 +142,7 @@ export class AgentTeam {
       const { tool, call_id, envelope } = part
       transcript.push({ tool, call_id, type: envelope.type, ...(envelope.type === 'error' ? { error_text: envelope.error_text } : {}) })
     }
-    return this.#open({ id: sessionId, parent: this.#parent, agent, place: agent.inspectable === true ? own : nested }, note)
+    return this.#open({ id: sessionId, parent: this.#parent, agent, place: agent.inspectable === true ? own : nested, fork }, note)
   }
 
   #agent(name: string): AgentDefinition {
@@ -152,6 +167,23 @@ export class AgentTeam {
     if (own === undefined) throw new ContractFailure('unavailable', `The agent ${name} cannot be run: the host has given it no model.`)
     return loopAgent(own)
   }
+}
+
+/** What an agent has come to. */
+type WorkDone = Required<Pick<TaskData, 'output'>> & Pick<TaskData, 'fork'>
+
+/** Has an agent work, and tells what it has changed in its fork, also where it fails. */
+async function withFork(fork: Fork | undefined, forks: TaskForks, work: () => Promise<string>): Promise<WorkDone> {
+  if (fork === undefined) return { output: await work() }
+  let output
+  try {
+    output = await work()
+  } catch (error) {
+    const left = await forks.settle(fork).catch(() => undefined)
+    if (left === undefined || left.id === null || !ContractFailure.isInstance(error)) throw error
+    throw new ContractFailure(error.code, `${error.message} ${taskForkText(left)}`, { cause: error })
+  }
+  return { output, fork: await forks.settle(fork) }
 }
 
 /** A signal with the reason that children see. */

@@ -4,6 +4,7 @@ import type { SessionWeb } from '../web/session-web.js'
 import type { AgentDefinition, AgentManifest } from '../agents/manifest.js'
 import type { RecordPart } from '../journal/session-recorder.js'
 import type { ParsedOptions, SessionOptions } from './session-options.js'
+import type { Fork } from '../../fork/fork.js'
 
 export interface RecordPlace {
   runId: string
@@ -30,14 +31,18 @@ export interface Lineage {
   parent: ParentSession
   agent: AgentDefinition
   place: RecordPlace
+  /** The fork that it works in by itself. */
+  fork?: Fork | undefined
 }
 
 /**
  * The options of a child's session, from those of its parent: the same workspace, limits and watchdog, its own
  * manifest. Servers, with their credentials, and questions to the user stay with the parent.
  */
-export function childOptions(options: ParsedOptions, { id, agent }: Lineage, note: (part: RecordPart) => void): SessionOptions {
-  const { tools, permissions: _rules, enabledMcpServers: _servers, ceiling: _ceiling, host, onRecord, ...same } = options
+export function childOptions(options: ParsedOptions, { id, agent, fork }: Lineage, note: (part: RecordPart) => void): SessionOptions {
+  const { tools, permissions: _rules, enabledMcpServers: _servers, ceiling: _ceiling, host, onRecord, ...rest } = options
+  // A fork of the parent's is that of the child, too. Checkpoints are of the directory itself.
+  const same = { ...rest, fork, ...(fork === undefined ? {} : { checkpoints: undefined }) }
   const { question: _question, ...hostOfAgents } = host
   const { name, requires, permissions, ceiling } = agent
   const manifest: AgentManifest = { name, requires, permissions, agents: options.manifest.agents, skills: options.manifest.skills }

@@ -30,7 +30,10 @@ import { tellEnds } from './process-records.js'
 import { SessionTools } from './session-tools.js'
 import { projectInstructions } from '../skills/project-instructions.js'
 import type { McpServerState } from '../mcp/mcp-servers.js'
+import type { Fork } from '../../fork/fork.js'
 import type { SkillEntry } from '../skills/skill-index.js'
+import { leaveFork } from './session-fork.js'
+import type { SessionForks } from './task-forks.js'
 
 /** How long `close` waits for calls that do not end. */
 const CLOSE_MS = 5_000
@@ -56,6 +59,7 @@ export async function openSession(input: SessionOptions, lineage?: Lineage): Pro
   } catch (error) {
     await recorder?.close()
     await plan.directory.remove()
+    await plan.ownFork?.discard()
     throw error
   }
 }
@@ -103,6 +107,14 @@ class ContractSession implements Session {
 
   get checkpoints(): Checkpoints | undefined {
     return this.#plan.self.host.checkpoints?.checkpoints
+  }
+
+  get fork(): Fork | undefined {
+    return this.#plan.self.access.fork
+  }
+
+  get forks(): SessionForks {
+    return this.#plan.team.forks
   }
 
   get scratch(): string {
@@ -230,13 +242,14 @@ class ContractSession implements Session {
   }
 
   async #close(): Promise<void> {
-    const { team, mcp, processes, self } = this.#plan
+    const { team, mcp, processes, self, ownFork } = this.#plan
     const { languageServers, documents, formatters } = self.host
-    const helpers = self.depth === 0 ? [languageServers?.close(), documents?.close(), formatters?.close()] : []
+    const helpers = this.#plan.ownsHelpers ? [languageServers?.close(), documents?.close(), formatters?.close()] : []
     // Close the team again after all calls: one of them may have begun a task meanwhile.
     const all = Promise.allSettled([this.#calls.close(), processes.close(), team.close(), mcp.close(), ...helpers]).then(() => team.close())
     await unlessAborted(all, AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
     await unlessAborted(this.#recorder.close(), AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
+    if (ownFork !== undefined) await unlessAborted(leaveFork(ownFork), AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
     // The removal of a large directory continues in the background.
     await unlessAborted(this.#plan.directory.remove(), AbortSignal.timeout(CLOSE_MS)).catch(() => undefined)
   }

@@ -17,6 +17,8 @@ import type { ContractTool } from '../registry/contract-tool.js'
 import { type RequirementSet, type SessionRequirements, uniteRequirements } from '../registry/requirements.js'
 import type { Lineage } from './lineage.js'
 import type { ParsedOptions } from './session-options.js'
+import type { Fork } from '../../fork/fork.js'
+import { checkForkedRoots } from './session-fork.js'
 
 /** Resolves the directories of the options; a subagent has those of its parent, and the roots that its definition declares in them. */
 export function planDirectories(options: ParsedOptions, lineage: Lineage | undefined): SessionDirectories {
@@ -41,16 +43,24 @@ function childRoots({ agent, parent }: Lineage): string[] {
 export function planAccess(
   addon: ContractAddon,
   directories: SessionDirectories,
-  { tools, directory, scratch }: { tools: readonly ContractTool[]; directory: SessionDirectory; scratch: string },
+  {
+    tools,
+    directory,
+    scratch,
+    fork,
+  }: { tools: readonly ContractTool[]; directory: SessionDirectory; scratch: string; fork: Fork | undefined },
   options: ParsedOptions,
   lineage?: Lineage,
 ): Access {
   const parent = lineage?.parent.access
   const request = policyRequest(directory, scratch, tools, options)
-  const capabilities = new SessionCapabilities({ ...directories, addon, parent: parent?.capabilities, request })
+  const seen = fork ?? parent?.fork
+  if (seen !== undefined) checkForkedRoots(directories.roots, seen)
+  const capabilities = new SessionCapabilities({ ...directories, addon, parent: parent?.capabilities, request, fork })
   return {
     addon,
     roots: directories.roots,
+    fork: seen,
     adHoc: directories.adHoc,
     tools: new Set(tools.map(({ id }) => id)),
     capabilities,

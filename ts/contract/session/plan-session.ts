@@ -28,10 +28,17 @@ import { planAccess, planDirectories, requirementsOf } from './plan-access.js'
 import { recordProcesses } from './process-records.js'
 import { describeTools, makeRegistry, planTools } from './plan-tools.js'
 import { Scratch } from './scratch.js'
+import type { Fork } from '../../fork/fork.js'
+import { forkOfOptions, forkRecord } from './session-fork.js'
 import type { ParsedOptions } from './session-options.js'
+import { TaskForks } from './task-forks.js'
 
 export interface SessionPlan {
   self: ParentSession
+  /** The fork that the session has made for itself, and closes. */
+  ownFork: Fork | undefined
+  /** Whether the language servers and the like of its host end with it. */
+  ownsHelpers: boolean
   directory: SessionDirectory
   scratch: Scratch
   mcp: McpServers
@@ -53,14 +60,31 @@ export interface SessionPlan {
  * and last its team, which needs all of these.
  */
 export async function planSession(id: string, options: ParsedOptions, openChild: OpenChild, lineage?: Lineage): Promise<SessionPlan> {
+  const planned = await forkOfOptions(id, options)
+  try {
+    return await planWith(planned, id, options, openChild, lineage)
+  } catch (error) {
+    if (planned?.isOwn === true) await planned.fork.discard()
+    throw error
+  }
+}
+
+async function planWith(
+  planned: Awaited<ReturnType<typeof forkOfOptions>>,
+  id: string,
+  options: ParsedOptions,
+  openChild: OpenChild,
+  lineage: Lineage | undefined,
+): Promise<SessionPlan> {
   const { manifest, host, limits } = options
   const directories = planDirectories(options, lineage)
+  const fork = planned?.fork
   const parent = lineage?.parent
   // A subagent keeps the provider of its caller, whose access covers that provider's host alone.
   const provider = parent === undefined ? chooseProvider(id, host.webSearch) : parent.web.provider
   const addon = await loadContractAddon()
-  // Subagents share those of their parent.
-  const helpers = parent?.host ?? helpersOf(addon, directories.roots, options)
+  // Subagents share those of their parent, unless they have a fork of their own.
+  const helpers = (fork === undefined ? parent?.host : undefined) ?? helpersOf({ addon, roots: directories.roots, fork }, options)
   const { tools, isChosen } = planTools(options, provider, lineage, helpers.languageServers)
   if (parent === undefined) {
     checkAgentMeaning(addon, manifest.agents ?? [], variablesOf(directories), realDirectory, tools)
@@ -70,8 +94,8 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
     parent?.skills ?? (await SkillIndex.find({ ...options.skills, roots, sources: manifest.skills, userData: options.userData }))
   const directory = new SessionDirectory(addon)
   try {
-    const scratch = new Scratch(directory)
-    const access = planAccess(addon, directories, { tools, directory, scratch: scratch.path }, options, lineage)
+    const scratch = new Scratch(directory, fork ?? parent?.access.fork)
+    const access = planAccess(addon, directories, { tools, directory, scratch: scratch.path, fork }, options, lineage)
     const { policy } = access.capabilities
     const writable = [...roots, ...directories.adHoc.directories, ...policy.processGrants().writable]
     const shell = parent?.host.shell ?? checked('createSession', () => findShell(options.shell, writable))
@@ -87,12 +111,20 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
     }
     const described = describeTools(tools, shell.name, limits.bashBytes)
     const { registry, makeCheck } = await makeRegistry(described)
-    const team = new AgentTeam(self, { spawn: host.spawn, model: options.model }, openChild)
+    const forks = new TaskForks(self, forkRecord(id, options))
+    const team = new AgentTeam(self, { spawn: host.spawn, model: options.model }, openChild, forks)
     return {
       self,
+      ownFork: planned?.isOwn === true ? fork : undefined,
+      ownsHelpers: helpers !== parent?.host,
       directory,
       scratch,
-      mcp: new McpServers(manifest.mcpServers ?? {}, options.enabledMcpServers, { addon, roots, sandbox: options.sandbox }),
+      mcp: new McpServers(manifest.mcpServers ?? {}, options.enabledMcpServers, {
+        addon,
+        roots,
+        sandbox: options.sandbox,
+        fork: access.fork,
+      }),
       processes: new SessionProcesses(limits, self.tree.processes, recordProcesses(team.background)),
       team,
       results: options.results,
@@ -113,11 +145,10 @@ export async function planSession(id: string, options: ParsedOptions, openChild:
 type Helpers = Pick<Host, 'languageServers' | 'documents' | 'formatters'>
 
 function helpersOf(
-  addon: ContractAddon,
-  roots: readonly string[],
+  where: { addon: ContractAddon; roots: readonly string[]; fork: Fork | undefined },
   { languageServers, documents, formatOnEdit, limits, sandbox }: ParsedOptions,
 ): Helpers {
-  const place = { addon, roots, sandbox }
+  const place = { ...where, sandbox }
   return {
     languageServers: languageServers && new SessionServers(languageServers, place),
     documents: documents ? new SessionDocuments(limits.imageBytes, place) : undefined,

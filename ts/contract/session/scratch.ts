@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { ToolError } from '../../core/errors.js'
+import { isWithin } from '../../core/near-paths.js'
 import { invalid } from '../../core/options.js'
 import { pathOfFile } from '../registry/opened-file.js'
 import type { SessionDirectory } from '../call/session-directory.js'
@@ -14,8 +15,10 @@ import type { SessionDirectory } from '../call/session-directory.js'
 export class Scratch {
   /** Absolute, without links. */
   readonly path: string
+  readonly #forked: string | undefined
 
-  constructor(directory: SessionDirectory) {
+  constructor(directory: SessionDirectory, fork: { readonly base: string } | undefined) {
+    this.#forked = fork?.base
     this.path = join(directory.path, 'scratch')
     mkdirSync(this.path, { mode: 0o700 })
   }
@@ -31,12 +34,21 @@ export class Scratch {
    * Copies a file to where it stays. Missing directories are made, and nothing is overwritten.
    *
    * @returns the absolute path of the copy.
-   * @throws {ToolError} INVALID_INPUT if the file is not in the scratch directory, or the destination exists.
+   * @throws {ToolError} INVALID_INPUT if the file is not in the scratch directory, or the destination exists or is in a directory
+   * of which the session has a fork.
    */
   async promote(path: string, destination: string): Promise<string> {
+    const to = resolve(destination)
+    if (this.#forked !== undefined && isWithin(this.#forked, to)) {
+      throw invalid(
+        `\`${to}\` is in the directory that the session has a fork of: have a command copy the file there, which changes the fork, or name a path elsewhere.`,
+        {
+          path: to,
+        },
+      )
+    }
     const from = await this.#open(path)
     try {
-      const to = resolve(destination)
       await mkdir(dirname(to), { recursive: true })
       await using copy = await open(to, 'wx').catch((cause: unknown) => {
         throw destinationError(path, destination, cause)

@@ -46,6 +46,8 @@ import type { ResultForm } from '../registry/model-tools.js'
 import { type ToolChoice, toolOption } from '../registry/tool-choice.js'
 import { toolSearchOptions, type ToolSearchOptions } from '../registry/tool-catalog.js'
 import type { Watchdog } from '../watchdogs/watchdog.js'
+import type { Fork } from '../../fork/fork.js'
+import { forkOption } from './session-fork.js'
 
 /** What a host provides to its sessions. Each function gets a signal that aborts when its answer is no longer needed. */
 export interface SessionHost {
@@ -180,6 +182,14 @@ export interface SessionOptions {
    * sandbox and reach no file of the workspace. On Linux only. @default false
    */
   documents?: boolean | undefined
+  /**
+   * Whether the session works in a fork of the workspace: its tools, commands, processes and sandboxed MCP servers see the
+   * workspace as it is, at its own path, and what they change stays in the fork. `true` makes a fork of the workspace, which has to be one directory;
+   * `session.fork` is that, and when the session is closed it stays in its store if it has changes. Or a fork from `openFork`, which the session does not
+   * close; each root of the workspace lies in its directory. Subagents work in the same fork. Skills and instructions of the project are
+   * those of the directory itself. Not together with `checkpoints`. On Linux only. @default false
+   */
+  fork?: boolean | Fork | undefined
   /** The journal in which calls are recorded, from `openJournal`. */
   journal?: Journal | undefined
   /** Called when a call begins, and again at its end, before the model gets the outcome. */
@@ -261,6 +271,7 @@ const checks = {
   languageServers: optional(parseLanguageServers),
   documents: optional(boolean, false),
   formatOnEdit: optional(oneOf('project')),
+  fork: optional(forkOption),
 }
 
 /** The options of a session, checked, copied and with their defaults. */

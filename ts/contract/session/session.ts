@@ -10,8 +10,10 @@ import type { PromptAnswer, PromptDecision } from '../permissions/prompt.js'
 import type { Rule } from '../permissions/rule.js'
 import type { Envelope } from '../registry/envelope.js'
 import type { SessionRequirements } from '../registry/requirements.js'
+import type { Fork } from '../../fork/fork.js'
 import type { SkillEntry } from '../skills/skill-index.js'
 import type { SessionToolSet, ToolData } from '../tools/built-in-tools.js'
+import type { SessionForks } from './task-forks.js'
 
 /**
  * Prepares a step of an agent. `activeTools` are the names in `session.tools`: locked tools, own tools, and tools of servers
@@ -51,6 +53,10 @@ export interface Session extends AsyncDisposable {
   readonly prepareStep: PrepareStep
   /** The checkpoints that it was opened with. */
   readonly checkpoints: Checkpoints | undefined
+  /** The fork that it works in. */
+  readonly fork: Fork | undefined
+  /** The forks in which subagents of `isolation: 'fork'` have changed something. */
+  readonly forks: SessionForks
   /** The session's private directory for files outside the workspace: an absolute path, removed by `close()`. */
   readonly scratch: string
   /** The text about the scratch directory for a system prompt. */
@@ -59,7 +65,8 @@ export interface Session extends AsyncDisposable {
    * Keeps a file of the scratch directory: copies it to `destination`, which must not exist yet.
    *
    * @returns the absolute path of the copy.
-   * @throws {ToolError} INVALID_INPUT if the file is not in the scratch directory, or the destination exists.
+   * @throws {ToolError} INVALID_INPUT if the file is not in the scratch directory, or the destination exists or is in a directory
+   * of which the session has a fork.
    */
   promote(path: string, destination: string): Promise<string>
   /**

@@ -1,6 +1,6 @@
 /** The tools that use what belongs to the session: its user, todos, skills, agents and hidden tools. */
 import type { ContractTool } from '../registry/contract-tool.js'
-import type { AskedQuestion, TaskArguments, TaskData, Todo, ToolMatch, TranscriptEntry } from '../registry/tool-runtime.js'
+import type { AskedQuestion, TaskArguments, TaskData, TaskFork, Todo, ToolMatch, TranscriptEntry } from '../registry/tool-runtime.js'
 import { aCount, aText, dataSchemaOf, listOfTexts } from '../registry/output-schema.js'
 import { parameters } from './parameters.js'
 
@@ -139,6 +139,21 @@ export const taskTool: ContractTool<TaskArguments, TaskData> = {
           ['tool', 'call_id', 'type'],
         ),
       },
+      fork: dataSchemaOf<TaskFork>(
+        {
+          id: { type: ['string', 'null'] },
+          changes: {
+            type: 'array',
+            items: dataSchemaOf<TaskFork['changes'][number]>(
+              { path: aText, kind: { type: 'string', enum: ['created', 'modified', 'deleted'] } },
+              ['path', 'kind'],
+            ),
+          },
+          more_changes: aCount,
+          has_git_changes: { type: 'boolean' },
+        },
+        ['id', 'changes'],
+      ),
     },
     ['session_id'],
   ),

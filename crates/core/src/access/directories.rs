@@ -1,6 +1,7 @@
 //! The directories that a host grants to a session by name.
 //!
-//! Each is identified when the session begins. One that is another directory by now is refused.
+//! Each is identified when the session begins. One that is another directory by now is refused. In a session that works in
+//! a fork, each directory below the one that was forked is that of the fork, and what was forked is never opened.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,29 +27,39 @@ pub(super) struct Directories {
     workspace: Vec<Arc<DirectoryGrant>>,
     /// The others, for absolute paths alone.
     others: Vec<Arc<DirectoryGrant>>,
+    /// The fork that stands in the place of a directory.
+    fork: Option<Arc<DirectoryGrant>>,
+}
+
+/// What a session gets of the one above it, and of its host.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Given<'a> {
+    /// The directories of its parent. A child shares what its parent was granted.
+    pub(super) parent: Option<&'a Directories>,
+    /// The fork that it works in; without one, that of its parent.
+    pub(super) fork: Option<&'a Arc<DirectoryGrant>>,
 }
 
 impl Directories {
-    /// Finds the directories of `variables`, and the session's `own` with their names. A child shares what
-    /// its parent was granted.
+    /// Finds the directories of `variables`, and the session's `own` with their names.
     pub(super) fn find(
         variables: &Variables,
         names: &[GrantedName],
         own: [(&str, &[PathBuf]); 2],
-        parent: Option<&Self>,
+        Given { parent, fork }: Given<'_>,
     ) -> Result<Self, GrantError> {
+        let fork = fork.or_else(|| parent.and_then(|parent| parent.fork.as_ref()));
         let known: Vec<&Arc<DirectoryGrant>> =
             parent.iter().flat_map(|parent| parent.all()).collect();
+        let identified = |name: &str, path: &Path| identified(name, path, names, (&known, fork));
         let find = |option: &str, paths: &[PathBuf]| -> Result<Vec<Arc<DirectoryGrant>>, FsError> {
             let paths = paths.iter().enumerate();
-            paths
-                .map(|(index, path)| identified(&format!("{option}[{index}]"), path, names, &known))
-                .collect()
+            paths.map(|(index, path)| identified(&format!("{option}[{index}]"), path)).collect()
         };
         let workspace = find("workspace", &variables.workspace)?;
         let mut others = find("adHoc", &variables.ad_hoc)?;
         for path in &variables.user_data {
-            others.push(identified("userData", path, names, &known)?);
+            others.push(identified("userData", path)?);
         }
         refuse_links_out(workspace.iter().chain(&others))?;
         for (name, paths) in own {
@@ -59,7 +70,20 @@ impl Directories {
                 others.push(Arc::new(directory));
             }
         }
-        Ok(Self { workspace, others })
+        Ok(Self { workspace, others, fork: fork.cloned() })
+    }
+
+    /// The fork that stands in the place of a directory.
+    pub(super) fn fork(&self) -> Option<&Arc<DirectoryGrant>> {
+        self.fork.as_ref()
+    }
+
+    /// Whether a real path is that of a directory, in the fork where it lies there.
+    pub(super) fn is_directory(&self, path: &Path) -> bool {
+        match self.fork.as_ref().and_then(|fork| fork.in_fork("", path)) {
+            Some(in_fork) => in_fork.identify().is_ok(),
+            None => path.is_dir() && path.canonicalize().is_ok_and(|real| real == path),
+        }
     }
 
     fn all(&self) -> impl Iterator<Item = &Arc<DirectoryGrant>> {
@@ -80,10 +104,13 @@ impl Directories {
         for (index, path) in ad_hoc.iter().enumerate() {
             others.push(match known().find(|one| lies_at(one, path)) {
                 Some(known) => Arc::clone(known),
-                None => identified(&format!("adHoc[{index}]"), path, &[], &[])?,
+                None => {
+                    let name = format!("adHoc[{index}]");
+                    identified(&name, path, &[], (&[], self.fork.as_ref()))?
+                }
             });
         }
-        Ok(Self { workspace: self.workspace.clone(), others })
+        Ok(Self { workspace: self.workspace.clone(), others, fork: self.fork.clone() })
     }
 
     /// The directory in which relative paths begin.
@@ -97,6 +124,10 @@ impl Directories {
         let workspace = self.workspace.iter().map(|root| root.open()).collect::<Result<_, _>>()?;
         let mut around = Vec::new();
         if path.is_absolute() {
+            // All of the fork, of which the workspace may be a part.
+            if let Some(fork) = self.fork.as_ref().filter(|fork| fork.holds(path)) {
+                around.push(fork.open()?);
+            }
             for directory in &self.others {
                 match directory.open() {
                     Ok(root) => around.push(root),
@@ -104,7 +135,10 @@ impl Directories {
                     Err(_) => {}
                 }
             }
-            let ungranted = more.iter().filter(|path| !self.all().any(|one| lies_at(one, path)));
+            let is_in_fork = |path: &Path| self.fork.as_ref().is_some_and(|fork| fork.holds(path));
+            let ungranted = more
+                .iter()
+                .filter(|path| !is_in_fork(path) && !self.all().any(|one| lies_at(one, path)));
             around.extend(ungranted.filter_map(|path| Root::open(path).ok()));
         }
         Ok(Roots::of(workspace, around))
@@ -125,11 +159,18 @@ fn identified(
     name: &str,
     path: &Path,
     names: &[GrantedName],
-    known: &[&Arc<DirectoryGrant>],
+    (known, fork): (&[&Arc<DirectoryGrant>], Option<&Arc<DirectoryGrant>>),
 ) -> Result<Arc<DirectoryGrant>, FsError> {
-    if let Some(known) = known.iter().find(|one| lies_at(one, path)) {
+    let number = fork.and_then(|fork| fork.fork());
+    let in_fork = fork.and_then(|fork| fork.in_fork(name, path));
+    let is_same = |one: &DirectoryGrant| in_fork.is_none() || one.fork() == number;
+    if let Some(known) = known.iter().find(|one| lies_at(one, path) && is_same(one)) {
         known.check()?;
         return Ok(Arc::clone(known));
+    }
+    if let Some(in_fork) = in_fork {
+        in_fork.identify()?;
+        return Ok(Arc::new(in_fork));
     }
     let written = names.iter().find(|name| name.path == path).map(|name| &*name.written);
     let directory = DirectoryGrant::new(name, written.unwrap_or(path));

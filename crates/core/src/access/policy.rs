@@ -13,7 +13,7 @@ use toolwright_policy::{
 use toolwright_sandbox::plan;
 use toolwright_sandbox::policy::{ClosedNames, stores};
 
-use super::directories::{Directories, GrantedName};
+use super::directories::{Directories, Given, GrantedName};
 use super::{git_border, led_to, protected_paths};
 use crate::failure::{Failure, Unfinished, access};
 
@@ -109,6 +109,15 @@ fn effective(
 impl Policy {
     /// Compiles what a session may do. A child of a session may do no more than its parent.
     pub fn compile(request: &PolicyRequest, parent: Option<&Self>) -> Result<Self, Unfinished> {
+        Self::compile_in(request, parent, None)
+    }
+
+    /// The same for a session that works in a fork. Without one, a child works in that of its parent.
+    pub fn compile_in(
+        request: &PolicyRequest,
+        parent: Option<&Self>,
+        fork: Option<&Arc<DirectoryGrant>>,
+    ) -> Result<Self, Unfinished> {
         let directories = match &request.names {
             None => Directories::default(),
             Some(names) => {
@@ -117,7 +126,7 @@ impl Policy {
                     ("scratch", &*request.implicit_write),
                 ];
                 let parent = parent.map(|parent| &parent.directories);
-                Directories::find(&request.variables, names, own, parent)?
+                Directories::find(&request.variables, names, own, Given { parent, fork })?
             }
         };
         Self::compile_with(directories, request, parent)
@@ -210,6 +219,23 @@ impl Policy {
         self.directories.check()
     }
 
+    /// The fork that stands in the place of a directory.
+    pub(crate) fn fork(&self) -> Option<&Arc<DirectoryGrant>> {
+        self.directories.fork()
+    }
+
+    /// Whether a real path is that of a directory, in the fork where it lies there.
+    pub(crate) fn is_directory(&self, path: &Path) -> bool {
+        self.directories.is_directory(path)
+    }
+
+    /// Whether a directory has the one in it that was forked: below it, a search would meet what was forked and not the
+    /// fork.
+    pub(crate) fn is_around_fork(&self, directory: &Path) -> bool {
+        let base = self.fork().and_then(|fork| fork.forked());
+        base.is_some_and(|base| base != directory && base.starts_with(directory))
+    }
+
     /// The directory in which relative paths begin.
     pub(super) fn workspace_root(&self) -> Option<&DirectoryGrant> {
         self.directories.workspace_root()
@@ -224,6 +250,9 @@ impl Policy {
     pub(crate) fn deny_write(&self) -> Vec<PathBuf> {
         let directories =
             self.workspace.iter().chain(&self.other_directories).chain(&self.implicit_write);
+        // Git on the host obeys nothing of a fork.
+        let is_in_fork = |path: &Path| self.fork().is_some_and(|fork| fork.holds(path));
+        let directories = directories.filter(|path| !is_in_fork(path));
         let led_to = directories.flat_map(|root| led_to(&self.deny_write, root));
         self.deny_write.iter().cloned().chain(led_to).collect()
     }

@@ -211,6 +211,9 @@ pub fn open(
     if !purpose.is_allowed(policy, file.real_path(), file.kind() == TargetKind::Directory) {
         return Err(denied().into());
     }
+    if purpose == Purpose::Search && policy.is_around_fork(file.real_path()) {
+        return Err(access::around_fork(path).into());
+    }
     check(&mut file, &roots, policy, purpose).map_err(|error| {
         // Rules decide about an existing file that cannot be used, too.
         let real_path = file.real_path().to_string_lossy();

@@ -82,12 +82,12 @@ pub struct CommandOutcome<T> {
 /// What the sandbox has noted of a process. What it printed is not looked at.
 #[must_use]
 pub fn noted(end: &ProcessEnd) -> Noted {
-    Noted {
-        notes: voice::notes_of_command(&end.git, &end.connections, Door::Tools),
-        connections: end.connections.clone(),
-        denials: denials::of_connections(&end.connections),
-        ..Noted::default()
-    }
+    let full = end.usage.facts.fork_full;
+    let mut notes = voice::notes_of_command(&end.git, &end.connections, Door::Tools);
+    notes.extend(full.map(voice::refusals::fork_is_full));
+    let mut denials = denials::of_connections(&end.connections);
+    denials.extend(full.map(|_| denials::fork_is_full(Door::Tools)));
+    Noted { notes, connections: end.connections.clone(), denials, ..Noted::default() }
 }
 
 impl<T> CommandOutcome<T> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolwright_policy::Grants;
-use toolwright_sandbox::plan::{Granted, Names, Origin, Plan};
+use toolwright_sandbox::plan::{Forked, Granted, Names, Origin, Plan};
 use toolwright_sandbox::policy::Resolved;
 
 use super::credentials::CredentialSession;
@@ -56,9 +56,8 @@ pub(super) struct OpenDirectories {
 
 impl OpenDirectories {
     /// A pattern names a real path: a link that now stands at the path is not granted.
-    pub(super) fn find(grants: &Grants) -> Self {
-        let is_there =
-            |path: &&PathBuf| path.is_dir() && path.canonicalize().is_ok_and(|real| real == **path);
+    pub(super) fn find(grants: &Grants, policy: &Policy) -> Self {
+        let is_there = |path: &&PathBuf| policy.is_directory(path);
         let (readable, mut absent): (Vec<&PathBuf>, Vec<&PathBuf>) =
             grants.readable.iter().partition(is_there);
         let (writable, more): (Vec<&PathBuf>, Vec<&PathBuf>) =
@@ -138,11 +137,10 @@ impl SessionOptions {
         let home = home_of(environment);
         let closed = policy.closed_names().resolve(&self.deny_read, root, home.as_deref());
         let directories = policy.workspace().iter().chain(policy.other_directories());
-        let plan = self.sandbox().plan(
-            root,
-            &open.resolve(root, closed, &self.grants.linked_names),
-            environment,
-        );
+        let root_fork = policy.fork().and_then(|fork| Forked::of(fork));
+        let resolved =
+            Resolved { root_fork, ..open.resolve(root, closed, &self.grants.linked_names) };
+        let plan = self.sandbox().plan(root, &resolved, environment);
         let names = self.names.as_ref().map(|names| {
             Arc::new(Names { within: policy.hosts(), ..Names::clone(&names.names()) })
         });

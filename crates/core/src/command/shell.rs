@@ -139,7 +139,7 @@ pub(super) fn place(
     command: &CommandLine,
     host: &Arc<Variables>,
 ) -> Result<Placed, Unfinished> {
-    let open = OpenDirectories::find(&command.options.grants);
+    let open = OpenDirectories::find(&command.options.grants, &workdir.policy);
     let opened = workdir.file.directory_path();
     let place = command.options.place(opened, workdir.policy.workspace(), &open);
     let plan = command.options.plan(&open, &workdir.policy, &place.root, host)?;

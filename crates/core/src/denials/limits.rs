@@ -55,25 +55,26 @@ pub(super) fn denials(ended: &Ended<'_>, printed: &[&str]) -> Vec<Denial> {
         subject: subject.to_owned(),
         option,
     };
+    // A session has no options for these.
+    let option = |name: &'static str| is_tools.then_some(name);
+    let facts = ended.facts;
     let mut all = Vec::new();
     if ended.end.is_timeout() {
         let option = if is_tools { "toolTimeoutMs" } else { "timeout_ms" };
         all.push(limit("time", Some(option)));
     }
+    all.extend(facts.fork_full.map(|_| fork_is_full(ended.door)));
     let says = |phrases: &[&[&str]]| printed.iter().any(|text| says(text, phrases));
     let is_by = |(signal, code): (i32, i32)| match ended.end {
         End::Exited(Exit::Signal { number, .. }) => *number == signal,
         End::Exited(Exit::Code(exit)) => *exit == code,
         End::TimedOut => false,
     };
-    // A session has no options for these.
-    let option = |name: &'static str| is_tools.then_some(name);
     // Where the kernel counts, the words decide nothing.
     let counted = |count: Option<u32>, says: &dyn Fn() -> bool| match count {
         Some(count) => count > 0,
         None => says(),
     };
-    let facts = ended.facts;
     let says_forks = || says(&PROCESSES) || cannot_fork(ended, printed);
     if limits.processes.is_some() && counted(facts.refused_processes, &says_forks) {
         all.push(limit("processes", option("sandbox.limits.processes")));
@@ -88,6 +89,12 @@ pub(super) fn denials(ended: &Ended<'_>, printed: &[&str]) -> Vec<Denial> {
         all.push(limit("file size", option("sandbox.limits.fileSizeBytes")));
     }
     all
+}
+
+/// It was stopped, because the fork that it ran in has more bytes than it may.
+pub(crate) fn fork_is_full(door: Door) -> Denial {
+    let option = (door == Door::Tools).then_some("openFork.maxBytes");
+    Denial { layer: Layer::Limits, subject: "fork size".to_owned(), option }
 }
 
 /// Python says `BlockingIOError` of a fork, in a line of its own, and of a lock that is taken.

@@ -21,6 +21,13 @@ pub(crate) fn path_denied(capability: &str, path: &str) -> Failure {
     denied(capability, &format!("`{path}`"), voice::PATH_DENIED).with("path", path)
 }
 
+/// A search of a directory that holds the one of which the session has a fork.
+pub(crate) fn around_fork(path: &str) -> Failure {
+    let what =
+        format!("a search of `{path}`, around the directory that this session has a fork of");
+    denied("fs.read", &what, voice::AROUND_FORK).with("path", path)
+}
+
 pub(crate) fn host_denied(host: &str, is_private: bool) -> Failure {
     let hint = if is_private { voice::PRIVATE_HOST_DENIED } else { voice::HOST_DENIED };
     denied("net.fetch", &format!("`{host}`"), hint).with("host", host)

@@ -24,6 +24,7 @@ use toolwright_exec::Exit;
 use toolwright_names::printable_path;
 use toolwright_sandbox::plan::Files;
 
+pub(crate) use self::limits::fork_is_full;
 use crate::command::end::End;
 use crate::denials::{Denial, Ended, Layer};
 use crate::voice::Door;
@@ -50,7 +51,8 @@ pub(crate) fn explain(ended: &Ended<'_>, denials: &[Denial]) -> Option<String> {
         return Some(APPLY_PATCH.to_owned());
     }
     let calls = calls::of(ended);
-    limits::memory(ended, denials)
+    let full = ended.facts.fork_full.map(fork_is_full);
+    full.or_else(|| limits::memory(ended, denials))
         .or_else(|| network::note(ended, &calls))
         .or_else(|| loopback::note(ended))
         .or_else(|| refused_calls::recent(ended))

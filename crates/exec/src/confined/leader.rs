@@ -133,7 +133,7 @@ impl ConfinedLeader {
 
     /// What the kernel has counted of refusals, once it has ended.
     pub(crate) fn facts(&self) -> Facts {
-        self.facts
+        Facts { fork_full: self.lease.fork_full(), ..self.facts }
     }
 
     /// Brings back what the command has changed of git directories, and says what of it was not. Nothing of

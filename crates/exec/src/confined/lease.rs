@@ -24,7 +24,7 @@ use crate::error::{ExecError, SpawnReason};
 use crate::git_reports::GitReport;
 use crate::missing::Missing;
 use crate::request::{ExecRequest, Sandbox};
-use crate::root_fork;
+use crate::root_fork::{self, InFork};
 
 /// How long putting our own programs in their place may take.
 const MAX_COPY_TIME: Duration = Duration::from_secs(2);
@@ -45,6 +45,10 @@ pub(crate) struct Lease {
     look: Option<Box<Look>>,
     /// What was reported at the end of that.
     reports: Vec<GitReport>,
+    /// What the fork that the command sees knows of it.
+    in_fork: Option<InFork>,
+    /// The bound of that fork by which it was stopped.
+    fork_full: Option<u64>,
     /// The network of its supervisor, while a background process runs in it.
     _network: Option<Arc<SharedNetwork>>,
 }
@@ -84,6 +88,20 @@ impl Lease {
         reports
     }
 
+    /// By which bound the fork that the command sees has stopped it, if it has.
+    pub(crate) fn fork_full(&self) -> Option<u64> {
+        self.fork_full.or_else(|| self.in_fork.as_ref().and_then(InFork::stopped_at))
+    }
+
+    /// Has the fork that the command sees stop it when the fork becomes too large.
+    fn enter_fork(&mut self, plan: &Plan) -> io::Result<()> {
+        let fork = plan.root_fork.as_ref().and_then(|seen| root_fork::find(seen.number));
+        let worker = self.worker();
+        let entered = fork.map(|fork| fork.enter(worker.as_fd(), worker.process()));
+        self.in_fork = entered.transpose()?;
+        Ok(())
+    }
+
     /// Retires the supervisor of the worker.
     pub(crate) fn retire(&self) {
         let mut state = self.pool.lock();
@@ -96,6 +114,8 @@ impl Lease {
     pub(crate) fn release(&mut self) {
         // Before another command begins with them.
         self.reports = self.end_git();
+        self.fork_full = self.fork_full();
+        self.in_fork = None;
         let Some(worker) = self.worker.take() else { return };
         let mut state = self.pool.lock();
         if state.generation == self.generation && state.renewals == self.renewals {
@@ -141,6 +161,9 @@ pub(crate) fn take_worker(
                 let layers = &lease.worker().layers;
                 layers.note();
                 needed::tell_of_open_files(sandbox, layers);
+                lease.enter_fork(plan).map_err(|source| {
+                    ExecError::not_started(request, SpawnReason::Resources, source)
+                })?;
                 Ok(lease)
             }
             Some(missing) => {
@@ -201,6 +224,8 @@ fn lease(
             renewals,
             look: None,
             reports: Vec::new(),
+            in_fork: None,
+            fork_full: None,
             _network: None,
         };
         if lease.fork_use.is_none() && layers.mount.holds() {
@@ -257,8 +282,10 @@ impl Host<Supervisor> for Call<'_> {
         let network = if self.is_isolated { None } else { network::of(self.plan) };
         let order = order(self.plan, without_mounts, network.as_deref());
         let mut beside = network.as_ref().map_or_else(Vec::new, |network| network.descriptors());
-        let forked = self.plan.root_fork.map(|fork| {
-            root_fork::find(fork).ok_or(io::ErrorKind::NotFound.into()).and_then(|it| it.mount())
+        let forked = self.plan.root_fork.as_ref().map(|fork| {
+            root_fork::find(fork.number)
+                .ok_or(io::ErrorKind::NotFound.into())
+                .and_then(|it| it.mount())
         });
         let forked = forked.transpose()?;
         beside.extend(forked.iter().flatten().map(AsFd::as_fd));

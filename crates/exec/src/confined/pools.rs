@@ -103,7 +103,7 @@ pub(crate) fn end_fork(fork: u64, deadline: Instant) -> bool {
     let mut idle = Vec::new();
     with(|pools| {
         pools.retain(|plan, pool| {
-            if plan.root_fork != Some(fork) {
+            if plan.root_fork.as_ref().is_none_or(|seen| seen.number != fork) {
                 return true;
             }
             let supervisor = pool.lock().take_supervisor();

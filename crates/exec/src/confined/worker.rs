@@ -108,6 +108,11 @@ impl Worker {
         }
     }
 
+    /// The process itself, where the system has such a thing.
+    pub(crate) fn process(&self) -> Option<BorrowedFd<'_>> {
+        self.process.as_ref().map(AsFd::as_fd)
+    }
+
     /// Its next reply, if one arrives within `limit`.
     pub(crate) fn recv(&mut self, limit: Duration) -> io::Result<Option<Reply>> {
         let deadline = Instant::now() + limit;

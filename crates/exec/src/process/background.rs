@@ -329,7 +329,8 @@ impl BackgroundProcess {
     }
 
     /// Nothing of it is left but what it has written.
-    fn finish(&self, state: &mut State, left_running: u32, usage: Usage) {
+    fn finish(&self, state: &mut State, left_running: u32, mut usage: Usage) {
+        usage.facts.fork_full = state.lease.as_ref().and_then(Lease::fork_full);
         for index in 0..state.streams.len() {
             self.read_rest(&mut state.streams[index]);
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use toolwright_exec::{Cancel, ExecRequest, Exit, Sandbox, run};
 use toolwright_fork_store::{Change, ChangeKind, EntryKind, ForkError, OpenFork, Store};
-use toolwright_sandbox::plan::{Granted, Limits, Network, Plan};
+use toolwright_sandbox::plan::{Forked, Granted, Limits, Network, Plan};
 
 pub(crate) struct Place {
     pub(crate) base: PathBuf,
@@ -72,7 +72,7 @@ pub(crate) fn sh(open: &OpenFork, line: &str) -> String {
         root: path.to_owned(),
         network: Network::Nothing,
         writable: vec![path.to_owned()],
-        root_fork: grant.fork(),
+        root_fork: Forked::of(&grant),
         granted: vec![Granted { path: path.to_owned(), identity }],
         limits: Limits::DEFAULT,
         ..Plan::default()

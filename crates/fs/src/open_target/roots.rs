@@ -74,12 +74,20 @@ impl Roots {
             .chain(&self.others)
             .filter(|root| root.strip(Path::new(path)).is_some())
             .collect();
+        if around.iter().any(|root| root.forked().is_some()) {
+            // What the path means in the directory that was forked is of no interest.
+            around.retain(|root| root.forked().is_some());
+        }
         // The outermost first: a link may lead from one root into another.
         around.sort_by_key(|root| root.path().components().count());
         let mut refused = FsErrorKind::Escape { via_link: false }.at(path);
         for root in around {
             match open_below(root, path, last) {
                 Err(escape @ FsError { kind: FsErrorKind::Escape { .. }, .. }) => refused = escape,
+                // By a link from elsewhere, which would lead to the directory and not to the fork of it.
+                Ok(target) if root.forked().is_none() && self.is_forked(&target) => {
+                    refused = FsErrorKind::Escape { via_link: true }.at(path);
+                }
                 answer => return answer,
             }
         }
@@ -93,10 +101,21 @@ impl Roots {
         }
     }
 
-    /// The root that all of `targets` are below, for a change set.
+    /// Whether a target lies in a directory that was forked, or in a fork of it.
+    fn is_forked(&self, target: &OpenTarget) -> bool {
+        let mut forked = self.workspace.iter().chain(&self.others).filter_map(Root::forked);
+        forked.any(|base| target.real_path.starts_with(base))
+    }
+
+    /// The root that all of `targets` are below, for a change set. One around a directory that was forked is none for what
+    /// lies in the fork.
     #[must_use]
     pub fn around(&self, targets: &[&OpenTarget]) -> Option<&Root> {
+        let is_forked = targets.iter().any(|target| self.is_forked(target));
         self.workspace.iter().chain(&self.others).find(|root| {
+            if is_forked && root.forked().is_none() {
+                return false;
+            }
             let real = name_of(root.as_fd());
             real.is_ok_and(|real| targets.iter().all(|target| target.real_path.starts_with(&real)))
         })

@@ -54,22 +54,26 @@ impl Denied {
         let is_git =
             |directory: &Path| !options.root.starts_with(directory) && git::is_bare(directory);
         let mut denied = Self::default();
-        let is_forked = options.resolved.root_fork.is_some();
+        let forked = options.resolved.root_fork.as_ref().map(|forked| &*forked.base);
+        // The git directory of a fork is its own: nothing that lies there is obeyed outside of it.
+        let is_of_fork = |path: &Path| forked.is_some_and(|base| path.starts_with(base));
         let mut guards = (false, false);
         let [hooks, config] = git::NAMES.map(|name| options.root.join(".git").join(name));
         for entry in presets::expanded(options.deny_write) {
             let path = absolute(&entry.path, options.root, options.home);
-            // The git directory of a fork is its own: nothing that lies there is obeyed outside of it.
-            if is_forked && super::of_repository(&path).is_some() {
-                continue;
-            }
-            denied.add(&path, entry.is_set_aside, options.root);
-            // What has a name of its own holds in every directory that commands write.
-            for directory in writable.iter().filter(|_| entry.is_everywhere) {
-                denied.add_in(directory, &entry, is_git(directory));
-            }
             guards.0 |= path.as_os_str() == hooks.as_os_str();
             guards.1 |= path.as_os_str() == config.as_os_str();
+            let is_repository = super::of_repository(&path).is_some();
+            if !(is_repository && is_of_fork(&path)) {
+                denied.add(&path, entry.is_set_aside, options.root);
+            }
+            // What has a name of its own holds in every directory that commands write.
+            for directory in writable.iter().filter(|_| entry.is_everywhere) {
+                let path = directory.join(&entry.path);
+                if !(is_of_fork(directory) && super::of_repository(&path).is_some()) {
+                    denied.add_in(directory, &entry, is_git(directory));
+                }
+            }
         }
         if guards.0 || guards.1 {
             let is_writable = |path: &Path| {
@@ -77,7 +81,8 @@ impl Denied {
                     || options.files == crate::plan::Files::Full
                     || writable.iter().any(|writable| path.starts_with(writable))
             };
-            for top in [options.root].into_iter().chain(writable.iter().map(PathBuf::as_path)) {
+            let tops = [options.root].into_iter().chain(writable.iter().map(PathBuf::as_path));
+            for top in tops.filter(|top| !is_of_fork(top)) {
                 denied.add_leads(top, guards, &follows(top), is_writable);
             }
         }

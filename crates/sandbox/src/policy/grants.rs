@@ -11,7 +11,7 @@ use std::{fs, io};
 use toolwright_fs::{DirectoryGrant as Directory, FsError, FsErrorKind, RootChange, led_out_of};
 
 use super::absolute;
-use crate::plan::Granted;
+use crate::plan::{Forked, Granted};
 
 /// A path that the caller grants.
 #[derive(Debug, Clone)]
@@ -40,6 +40,8 @@ pub struct Grants {
     deny_read: Vec<PathBuf>,
     closed: ClosedNames,
     home: Option<PathBuf>,
+    /// The fork that commands see in the place of a directory.
+    fork: Option<Arc<Directory>>,
     directories: OnceLock<Directories>,
 }
 
@@ -125,8 +127,8 @@ pub struct Resolved {
     pub root: PathBuf,
     /// The root as the caller calls it.
     pub named_root: PathBuf,
-    /// The fork that is granted in place of the root, by its number.
-    pub root_fork: Option<u64>,
+    /// The fork that is granted in the place of a directory.
+    pub root_fork: Option<Forked>,
     /// Directories that may be written besides the root.
     pub writable: Vec<PathBuf>,
     /// Readable paths below closed ones.
@@ -203,20 +205,27 @@ impl Grants {
         home: Option<PathBuf>,
     ) -> Self {
         let (closed, directories) = (ClosedNames::default(), OnceLock::new());
-        Self { root, writable, readable, deny_read, closed, home, directories }
+        let fork = root.fork().is_some().then(|| Arc::clone(&root));
+        Self { root, writable, readable, deny_read, closed, home, fork, directories }
+    }
+
+    /// The same for commands that see a fork in the place of a directory, wherever their root is.
+    #[must_use]
+    pub fn seeing(self, fork: Arc<Directory>) -> Self {
+        Self { fork: Some(fork), ..self }
     }
 
     /// Resolves the grants, and refuses those that have changed.
     pub fn resolve(&self) -> Result<Resolved, GrantError> {
-        if self.root.fork().is_some() {
-            self.root.check()?;
+        if let Some(fork) = &self.fork {
+            fork.check()?;
         }
         let (root, identity) = self.root.real_path()?;
         let directories = self.directories.get_or_init(|| self.find(root));
         let mut resolved = Resolved {
             root: root.to_owned(),
             named_root: self.root.path().to_owned(),
-            root_fork: self.root.fork(),
+            root_fork: self.fork.as_ref().and_then(|fork| Forked::of(fork)),
             granted: vec![Granted { path: root.to_owned(), identity }],
             closed: self.closed.resolve(&self.deny_read, root, self.home.as_deref()),
             closed_names: self.deny_read.clone(),
@@ -277,7 +286,9 @@ impl Grants {
             requested
                 .map(|(index, RequestedPath { path, seen })| {
                     let path = absolute(path, root, self.home.as_deref());
-                    Directory::new(format!("{option}[{index}]"), path).seen(*seen)
+                    let name = format!("{option}[{index}]");
+                    let in_fork = self.fork.as_ref().and_then(|fork| fork.in_fork(&*name, &path));
+                    in_fork.unwrap_or_else(|| Directory::new(name, path).seen(*seen))
                 })
                 .collect()
         };

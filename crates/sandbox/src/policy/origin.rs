@@ -12,7 +12,7 @@ pub(super) fn of(options: &Options<'_>) -> Origin {
     let granted = resolved.granted.iter().filter(|granted| is_required(&granted.path));
     Origin {
         root: Some(options.root.to_owned()),
-        root_fork: resolved.root_fork,
+        root_fork: resolved.root_fork.clone(),
         network: options.network,
         names: options.names.clone(),
         files: options.files,

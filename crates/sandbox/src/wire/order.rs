@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::codec::{Malformed, Reader, Wire, read_whole, wire_enum, wire_struct};
-use crate::plan::{FileIdentity, Files, Granted, Limits, Link, Network, Plan, Trust};
+use crate::plan::{FileIdentity, Files, Forked, Granted, Limits, Link, Network, Plan, Trust};
 
-/// The order that a supervisor starts with. Where the plan names a fork of the root, a mount of that comes last with
+/// The order that a supervisor starts with. Where the plan names a fork, a mount of that comes last with
 /// the frame, and then the lock of the fork.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
@@ -25,6 +25,7 @@ pub struct Order {
 
 wire_struct!(Order { plan, without_mounts, idle_ms, joins_network, shares_temporary });
 wire_struct!(Granted { path, identity });
+wire_struct!(Forked { number, base });
 wire_struct!(Trust { authority, others, known_hosts });
 wire_struct!(Link { path, target });
 wire_struct!(FileIdentity { device, inode, born });

@@ -78,7 +78,14 @@ wire_enum!(Reply {
 });
 wire_enum!(RefusedGit { 0 = Link(path), 1 = Form(path) });
 wire_struct!(Usage { user_us, system_us, peak_bytes, facts });
-wire_struct!(Facts { unreachable, memory_kills, refused_processes, served_port, refused_call });
+wire_struct!(Facts {
+    unreachable,
+    memory_kills,
+    refused_processes,
+    served_port,
+    refused_call,
+    fork_full
+});
 wire_struct!(RefusedCall { kind, is_recent });
 wire_enum!(CallKind {
     0 = Mount,

@@ -6,6 +6,7 @@ use toolwright_sandbox::plan::{FileIdentity, Limits, Network};
 
 use super::super::plan::tests::resolved;
 use super::*;
+use crate::access::policy::PolicyRequest;
 
 /// A directory with `a` and `b` in it, without links in its path.
 fn directories() -> (TempDir, PathBuf, PathBuf) {
@@ -20,6 +21,11 @@ fn directories() -> (TempDir, PathBuf, PathBuf) {
 fn open(readable: &[&Path], writable: &[&Path]) -> OpenDirectories {
     let paths = |paths: &[&Path]| paths.iter().map(|&path| path.to_owned()).collect();
     OpenDirectories { readable: paths(readable), writable: paths(writable), absent: Vec::new() }
+}
+
+/// What a session may do that works in no fork.
+fn no_fork() -> Policy {
+    Policy::compile(&PolicyRequest::default(), None).expect("allowed")
 }
 
 fn options(reads_all: bool) -> SessionOptions {
@@ -39,7 +45,7 @@ fn a_granted_directory_is_open_while_it_is_a_directory() {
         writable: vec![b.clone(), gone.clone(), file.clone()],
         ..Grants::default()
     };
-    let directories = OpenDirectories::find(&grants);
+    let directories = OpenDirectories::find(&grants, &no_fork());
     assert_eq!(directories.readable, [a]);
     assert_eq!(directories.writable, [b]);
     assert_eq!(directories.absent, [file.clone(), gone, link]);

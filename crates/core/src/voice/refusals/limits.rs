@@ -26,6 +26,14 @@ pub(super) fn memory(ended: &Ended<'_>, denials: &[Denial]) -> Option<String> {
     ))
 }
 
+/// The fork that it ran in has become too large.
+pub(crate) fn fork_is_full(limit: u64) -> String {
+    let limit = size(limit);
+    format!(
+        "It was stopped, because the fork that it ran in has more than {limit}, which is its limit. Tell the user: they can apply or discard the fork, or open it again with a larger maxBytes."
+    )
+}
+
 pub(super) fn note(ended: &Ended<'_>, denials: &[Denial]) -> Option<String> {
     let limits = &ended.plan.limits;
     if is_met(denials, "processes") {

@@ -1,8 +1,9 @@
 use super::{Fixture, *};
 
 /// The plan of commands in a fork of the root, or in the root itself.
-fn plan_of(fixture: &Fixture, root_fork: Option<u64>) -> Plan {
+fn plan_of(fixture: &Fixture, number: Option<u64>) -> Plan {
     let root = fixture.at("root");
+    let root_fork = number.map(|number| Forked { number, base: root.clone() });
     let resolved =
         Resolved { root: root.clone(), named_root: root.clone(), root_fork, ..Resolved::default() };
     let deny_write: Vec<_> = presets::DEFAULT.iter().map(PathBuf::from).collect();
@@ -40,10 +41,8 @@ fn a_fork_is_its_own_repository_and_sees_no_other_fork() {
     assert!(!base.set_aside.is_empty() && !base.closes(&fixture.at("state/forks/x")));
 
     let fork = plan_of(&fixture, Some(7));
-    assert_eq!(
-        (fork.root_fork, fork.origin.as_ref().and_then(|it| it.root_fork)),
-        (Some(7), Some(7))
-    );
+    let seen = Some(Forked { number: 7, base: fixture.at("root") });
+    assert_eq!((&fork.root_fork, &fork.origin.as_ref().unwrap().root_fork), (&seen, &seen));
     // The host would look at the root itself.
     assert!(!fork.hides_git_directories && fork.looks_below.is_none());
     assert_eq!((&*fork.forks, &*fork.set_aside), (&[][..], &[][..]));
