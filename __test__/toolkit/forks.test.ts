@@ -259,6 +259,26 @@ here('a fork as the root of tools', () => {
     await expect(openFork({ rootDir: box.root, maxBytes: 0 })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   })
 
+  test('a command and a process that run are stopped when the fork has more bytes than it may', async () => {
+    const { box, fork } = await scene({ 'a.txt': 'one\n' }, { maxBytes: 3_000_000 })
+    const grow = (name: string): string => `while :; do head -c 500000 /dev/zero >> ${name}; sleep 0.05; done`
+    await using tools = createTools({ rootDir: fork, processes: true, toolTimeoutMs: 120_000 })
+    const { process_id: id } = await tools.process_start.execute({ command: grow('by-process'), wait_ms: 1 })
+    const refused = await tools.bash.execute(sh(grow('by-command'))).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    if (!ToolError.isInstance(refused)) throw new Error(`not refused: ${String(refused)}`)
+    expect([refused.code, refused.details['signal']]).toEqual(['TOOL_COMMAND_FAILED', 'SIGKILL'])
+    expect(refused.details['denials']).toEqual([{ layer: 'limits', subject: 'fork size', option: 'openFork.maxBytes' }])
+    expect(refused.message).toMatch(/stopped, because the fork that it ran in has more than .*larger maxBytes/su)
+    const ended = await tools.process_read.execute({ process_id: id, wait_ms: 60_000 })
+    expect(JSON.stringify(ended)).toMatch(/SIGKILL.*the fork that it ran in has more than/su)
+    expect((await fork.status()).bytes).toBeLessThan(200_000_000)
+    expect(box.text('a.txt')).toBe('one\n')
+    expect(await codeOf(tools.bash.execute(sh('true')))).toBe('FORK_FULL')
+  })
+
   test('a fork of a fork is refused with what to do', async () => {
     const { fork } = await scene({ 'a.txt': 'one\n' })
     await expect(openFork({ rootDir: fork as unknown as string })).rejects.toMatchObject({

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createTools, ToolError, type CreateToolsOptions } from 'toolwright'
+import { createTools, type CreateToolsOptions, openFork, ToolError } from 'toolwright'
 import type { Ended, Order } from './host.ts'
 import { sandboxReport } from './sandbox-options.ts'
 
@@ -70,7 +70,18 @@ async function runPlainly({ argv, cwd, killAfterMs, inheritInput }: Order & { ho
   return { output, how }
 }
 
-async function runConfined({ options, argv, cwd, killAfterMs, by }: Order & { how: 'confined' }): Promise<Ended> {
+async function runConfined(order: Order & { how: 'confined' }): Promise<Ended> {
+  const { options, inFork } = order
+  if (inFork !== true) return runByBash(order, options)
+  const fork = await openFork({ rootDir: options.rootDir, store: join(options.rootDir, '..', 'forks') })
+  try {
+    return await runByBash(order, { ...options, rootDir: fork })
+  } finally {
+    await fork.discard()
+  }
+}
+
+async function runByBash({ argv, cwd, killAfterMs, by }: Order & { how: 'confined' }, options: object): Promise<Ended> {
   const [cmd = '', ...args] = argv
   const limits = by === 'timeout' && killAfterMs !== undefined ? { toolTimeoutMs: killAfterMs } : {}
   const { bash } = createTools({ networkGuard: 'off', ...limits, ...options } as CreateToolsOptions & { streamOutput?: false })

@@ -37,6 +37,8 @@ export type Order = { id: number } & (
       cwd: string
       killAfterMs?: number | undefined
       by?: 'timeout' | 'abort' | undefined
+      /** Whether the root of the tools is a fork of `rootDir`. */
+      inFork?: boolean | undefined
     }
   | { how: 'server'; options: HostOptions; argv: string[]; cwd: string; killAfterMs?: number | undefined }
   | { how: 'report'; options?: object | undefined }

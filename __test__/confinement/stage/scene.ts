@@ -8,8 +8,8 @@ import type { SandboxOptions } from './sandbox-options.ts'
 import { token } from './token.ts'
 import { startVictim, type Victim } from './victim.ts'
 
-/** How the command of a scene is run: as a program would, by `bash`, or as a server of the Model Context Protocol. */
-export type How = 'plain' | 'confined' | 'server'
+/** How the command of a scene is run: as a program would, by `bash`, by `bash` in a fork of the root, or as a server of the Model Context Protocol. */
+export type How = 'plain' | 'confined' | 'forked' | 'server'
 
 let count = 0
 
@@ -129,7 +129,8 @@ export class Scene {
       return this.host.order({ how: 'server', options: { rootDir, sandbox }, argv: [...argv], cwd: inside, ...more })
     const cwd = inside === rootDir ? '.' : inside.slice(rootDir.length + 1)
     const by = 'abort' as const
-    return this.host.order({ how: 'confined', options: { rootDir, sandbox }, argv: [...argv], cwd, by, ...more })
+    const inFork = this.how === 'forked'
+    return this.host.order({ how: 'confined', options: { rootDir, sandbox }, argv: [...argv], cwd, by, inFork, ...more })
   }
 
   /** Runs the attack program outside of everything, as the user. */

@@ -9,7 +9,11 @@ import { allowAll, openSession, type Scene } from '../scene.ts'
 // Needs overlays: see docs/guides/forks.md.
 const here = process.platform === 'linux' ? describe : describe.skip
 
-const everywhere = { fs: { read: ['{workspace}/**', '/**'], write: ['{workspace}/**', '/**'] } }
+/** Reads everything, and writes the directory and one beside it. */
+const widely = ({ root, outside }: Sandbox): SessionOptions['manifest'] => {
+  const write = ['{workspace}/**', `${root}/**`, `${outside}/**`]
+  return { name: 'test', permissions: allowAll, requires: { fs: { read: ['/**'], write } } }
+}
 
 /** A fork of a sandbox in a store of its own, which is discarded with the test. */
 async function forkOf(box: Sandbox): Promise<Fork> {
@@ -18,11 +22,14 @@ async function forkOf(box: Sandbox): Promise<Fork> {
   return fork
 }
 
-async function sceneInFork(files: Record<string, string>, more: Partial<SessionOptions> = {}): Promise<Scene & { fork: Fork }> {
+async function sceneInFork(
+  files: Record<string, string>,
+  more: (box: Sandbox) => Partial<SessionOptions> = () => ({}),
+): Promise<Scene & { fork: Fork }> {
   const box = makeSandbox()
   for (const [path, text] of Object.entries(files)) box.put(path, text)
   const fork = await forkOf(box)
-  const session = await openSession(box, { fork, ...more })
+  const session = await openSession(box, { fork, ...more(box) })
   return { ...box, session, fork, call: (id, args, call) => session.call(id, args, call) }
 }
 
@@ -36,14 +43,12 @@ const codeOf = async (work: Promise<unknown>): Promise<string> => {
   return ToolError.isInstance(error) ? error.code : String(error)
 }
 
-const bash = { ...everywhere, shell: { run: ['**'] } }
-
 here('a session in a fork', () => {
   test('files, searches, patches, commands and processes work in it, and the directory stays as it is', async () => {
-    const { call, fork, text, at, root } = await sceneInFork(
-      { 'src/a.txt': 'one\n', 'b.txt': 'b\n' },
-      { manifest: { name: 'test', permissions: allowAll, requires: bash }, tools: processTools },
-    )
+    const { call, fork, text, at, root } = await sceneInFork({ 'src/a.txt': 'one\n', 'b.txt': 'b\n' }, (box) => ({
+      manifest: widely(box),
+      tools: processTools,
+    }))
     for (const [id, args] of [
       ['write', { path: 'new/c.txt', content: 'c\n' }],
       ['write', { path: at('d.txt'), content: 'd\n' }],
@@ -79,10 +84,9 @@ here('a session in a fork', () => {
   })
 
   test('no other path leads to the directory: neither capabilities around it, nor links into it', async () => {
-    const { call, fork, text, at, outside, root } = await sceneInFork(
-      { 'a.txt': 'one\n', 'src/b.txt': 'b\n' },
-      { manifest: { name: 'test', permissions: allowAll, requires: bash } },
-    )
+    const { call, fork, text, at, outside, root } = await sceneInFork({ 'a.txt': 'one\n', 'src/b.txt': 'b\n' }, (box) => ({
+      manifest: widely(box),
+    }))
     symlinkSync(root, join(outside, 'lead'))
     symlinkSync(at('a.txt'), join(outside, 'a.txt'))
     await call('write', { path: 'a.txt', content: 'two\n' })

@@ -11,7 +11,7 @@ import { allowAll } from '../scene.ts'
 
 const script = join(import.meta.dirname, 'server.mjs')
 /** The Node of the project, also where the tests run in Bun. */
-const node = join(import.meta.dirname, '../../../node_modules/.bin/node')
+export const node = join(import.meta.dirname, '../../../node_modules/.bin/node')
 
 const project = realpathSync(join(import.meta.dirname, '../../..'))
 const isHidden = project.startsWith(`${realpathSync(tmpdir())}/`)

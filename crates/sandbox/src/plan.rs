@@ -193,6 +193,12 @@ impl Forked {
 }
 
 impl Plan {
+    /// Whether a path lies in the directory that commands see a fork of. What the host has there is not what commands see.
+    #[must_use]
+    pub fn is_forked(&self, path: &Path) -> bool {
+        self.root_fork.as_ref().is_some_and(|seen| path.starts_with(&seen.base))
+    }
+
     /// Whether this plan without forks is the other one, whatever that has of them.
     #[must_use]
     pub fn is_but_for_forks(&self, other: &Self) -> bool {

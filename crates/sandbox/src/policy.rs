@@ -112,8 +112,18 @@ pub fn plan(options: &Options<'_>) -> Plan {
     });
     let besides_root: Vec<PathBuf> =
         writable.iter().filter(|path| *path != options.root).cloned().collect();
-    let Denied { mut protected, set_aside, hooks, repositories, .. } =
+    let Denied { mut protected, mut set_aside, mut hooks, mut repositories, .. } =
         Denied::find(options, &besides_root);
+    let root_fork = options.resolved.root_fork.clone();
+    if let Some(Forked { base, .. }) = &root_fork {
+        // A fork has git directories of its own, and what commands make there comes nowhere before it is applied.
+        repositories.retain(|repository| !repository.git.starts_with(base));
+        for paths in [&mut set_aside, &mut hooks] {
+            paths.retain(|path| !path.starts_with(base));
+        }
+        // What other forks have changed is none of this one's business.
+        closed.extend(options.state.and_then(state::forks));
+    }
     let is_writable = |path: &Path| {
         options.files == Files::Full || writable.iter().any(|writable| path.starts_with(writable))
     };
@@ -123,14 +133,6 @@ pub fn plan(options: &Options<'_>) -> Plan {
     let is_guarded = repositories.iter().any(|repository| repository.git == own);
     for repository in &repositories {
         git::hold(repository, is_writable, &mut protected, &mut forks);
-    }
-    let root_fork = options.resolved.root_fork.clone();
-    let mut set_aside = set_aside;
-    if let Some(Forked { base, .. }) = &root_fork {
-        // What commands make in a fork comes nowhere before it is applied, so the host does not look there.
-        set_aside.retain(|path| !path.starts_with(base));
-        // What other forks have changed is none of this one's business.
-        closed.extend(options.state.and_then(state::forks));
     }
     let marks = options.state.map(|state| state::marks(state, is_writable));
     closed.extend(marks.iter().filter(|(_, is_closed)| *is_closed).map(|(path, _)| path.clone()));

@@ -203,6 +203,8 @@ fn lease(
     let started = Instant::now();
     let mut below = plan.forks.clone();
     below.extend(look.iter().flat_map(|look| look.below()).cloned());
+    // The fork has git directories of its own.
+    below.retain(|path| !plan.is_forked(path));
     let is_alone = look.as_ref().is_none_or(|look| look.is_alone());
     loop {
         let pool = if is_isolated { Arc::default() } else { pools::of(plan) };

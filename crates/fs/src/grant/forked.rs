@@ -81,7 +81,8 @@ impl ForkPart {
         }
         let identity = FileIdentity::of(&open)
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        Ok((open, identity))
+        // The first change in a directory gives it another time of creation.
+        Ok((open, FileIdentity { born: None, ..identity }))
     }
 
     /// Whether it is still the directory that was granted, and by which bound the fork is too large, if it is.

@@ -98,6 +98,7 @@ impl Look {
             state.say(&top.path, &plan);
             below.extend(state.git_directories(&top.path, &plan));
         }
+        below.retain(|path| !plan.is_forked(path));
         reports.truncate(MAX_REPORTS);
         Some(Self { tops, plan, is_replanned, reports, below, is_over: false })
     }
@@ -322,7 +323,7 @@ impl State {
         if self.of_person.get(found) == Some(&now) {
             return false;
         }
-        if is_shared(top, &joined(top, place)) {
+        if plan.is_forked(&joined(top, place)) || is_shared(top, &joined(top, place)) {
             self.is_unsaid = true;
             self.of_person.insert(found.clone(), now);
             return false;

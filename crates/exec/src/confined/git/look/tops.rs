@@ -26,6 +26,8 @@ pub(super) fn judged(plan: &Plan) -> Vec<PathBuf> {
             }
         }
     }
+    // Commands write the fork, and what is new in the directory itself is a person's.
+    tops.retain(|top| !plan.is_forked(top));
     tops
 }
 
