@@ -1,6 +1,5 @@
-import { chmodSync, existsSync } from 'node:fs'
+import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
-import { eventually } from '../../support/processes.ts'
 import type { Scene } from '../stage/scene.ts'
 import type { Attack } from './attack.ts'
 
@@ -110,7 +109,7 @@ export const gitObeys: readonly Attack[] = [
     async stage(scene) {
       const byHost = (line: string) => scene.host.order({ how: 'plain', argv: ['sh', '-c', `exec 2>&1; ${line}`], cwd: scene.inside })
       await byHost(REPOSITORY)
-      void eventually(() => existsSync(join(scene.inside, 'ready')), 10_000).then(() => byHost('git config user.name somebody'))
+      void scene.isReady().then(() => byHost('git config user.name somebody'))
       const wait = 'i=0; until grep -q somebody .git/config || [ $i = 300 ]; do i=$((i+1)); sleep 0.02; done; sleep 1'
       return {
         run: `exec 2>&1; : > ready; ${wait}; printf '[core]\\n\\tfsmonitor = ${trap(scene)}\\n' >> .git/config`,

@@ -1,6 +1,5 @@
-import { existsSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { eventually } from '../../support/processes.ts'
 import { LEFT_OPEN } from '../stage/host.ts'
 import type { Scene } from '../stage/scene.ts'
 import { movedStores, stores } from '../stage/stores.ts'
@@ -62,7 +61,7 @@ export const secrets: readonly Attack[] = [
       scene.afterwards(() => rmSync(path, { force: true }))
       const run = `: > ready; i=0; until [ -e saved ] || [ $i = 300 ]; do i=$((i+1)); sleep 0.02; done; sleep 1; cat ${path}`
       void (async () => {
-        await eventually(() => existsSync(join(scene.inside, 'ready')), 10_000)
+        await scene.isReady()
         renameSync(saved, path)
         scene.within('saved')
       })()

@@ -1,6 +1,8 @@
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { eventually } from '../../support/processes.ts'
 import { type Ended, handOver, type Host } from './host.ts'
 import { type Listener, listenRaw, listenTcp, listenUdp, listenUnix } from './listeners.ts'
 import { programs } from './programs.ts'
@@ -95,6 +97,12 @@ export class Scene {
     handOver(path, this.host.user)
     this.afterwards(() => rmSync(path, { recursive: true, force: true }))
     return path
+  }
+
+  /** Waits until the attack has made the file `ready`. What it makes in a fork the host does not see, so it gets a second there. */
+  async isReady(): Promise<void> {
+    if (this.how === 'forked') await pause(1_000)
+    else await eventually(() => existsSync(join(this.inside, 'ready')), 10_000)
   }
 
   /** Whether a file holds the token of this scene. */

@@ -97,8 +97,10 @@ fn files(root: &Path) -> std::collections::BTreeMap<PathBuf, String> {
     files
 }
 
+/// A hundredth of the acceptance count, unless `TOOLWRIGHT_SOAK_FACTOR=100` asks for all of it.
 fn cases() -> u32 {
-    std::env::var("TOOLWRIGHT_FORK_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(150)
+    let factor = std::env::var("TOOLWRIGHT_SOAK_FACTOR").ok();
+    100 * factor.and_then(|factor| factor.parse().ok()).unwrap_or(1)
 }
 
 proptest! {

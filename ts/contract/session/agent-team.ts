@@ -76,8 +76,8 @@ export class AgentTeam {
     const work = withFork(fork, this.forks, () => this.#work(agent, spawn, session, task, ended)).finally(() => (tree.running -= 1))
     if (ending !== undefined) {
       const failed = (error: unknown): Promise<void> => ending({ failure: thrownText(error) })
-      const told = ({ output, fork: left }: WorkDone): string => (left === undefined ? output : `${output}\n\n${taskForkText(left)}`)
-      void this.#tracked(work.then((done) => ending({ output: told(done) }), failed)).catch(() => undefined)
+      const told = work.then(({ output, fork: left }) => (left === undefined ? output : `${output}\n\n${taskForkText(left)}`))
+      void this.#tracked(told.then((output) => ending({ output }), failed)).catch(() => undefined)
       return { session_id: child.id }
     }
     const done = await this.#tracked(work)
