@@ -136,6 +136,33 @@ describe('the texts of a call', () => {
     expect(await of('fork_apply', { applied: 1 })).toEqual(['f-1', '{\n  "applied": 1\n}'])
   })
 
+  test('of subagents and of forks say what each fork has changed, and what became of it', async () => {
+    const change = (path: string, kind = 'modified', type = 'file') => ({ path, kind, type, conflict: null, isMerged: false })
+    const of = async (toolName: string, output: unknown, input: unknown = { fork: 'f-1' }) => {
+      const call = reportCall(await row({ toolName, inputJson: JSON.stringify(input), outputJson: JSON.stringify(output) }))
+      return [call.fork, call.changes.map(({ path }) => path)]
+    }
+    const envelope = (fork: unknown) => ({ type: 'output', data: { session_id: 's', output: 'done', fork }, metadata: { duration_ms: 1 } })
+    const changes = [{ path: 'a', kind: 'created' }]
+    const input = { subagent_type: 'coder', prompt: 'Fix it.' }
+    expect(await of('task', envelope({ id: 'f-1', changes, more_changes: 2 }), input)).toEqual([
+      { id: 'f-1', what: 'changed', agent: 'coder', changes, more: 2 },
+      [],
+    ])
+    expect(await of('task', envelope({ id: null, changes: [] }), input)).toEqual([null, []])
+    const applied = { applied: [change('a'), change('d', 'created', 'directory')], conflicts: [], leftOut: [], commits: null }
+    const known = { id: 'f-1', agent: null, changes: [{ path: 'a', kind: 'modified' }], more: 0 }
+    expect(await of('fork_apply', applied)).toEqual([{ ...known, what: 'applied' }, ['a']])
+    expect(await of('fork_apply', { ...applied, applied: [], conflicts: [change('a')] })).toEqual([{ ...known, what: 'conflict' }, []])
+    expect(await of('fork_undo', { undone: [change('a')], conflicts: [] })).toEqual([{ ...known, what: 'undone' }, []])
+    expect(await of('fork_discard', null)).toEqual([{ ...known, what: 'discarded', changes: [] }, []])
+    // Another shape says nothing.
+    for (const odd of [{ id: 7, changes: 'x' }, 'fork', [], { id: 'x'.repeat(500), changes: [{ path: 1 }, null], more_changes: 'y' }]) {
+      const [fork] = await of('task', envelope(odd), input)
+      expect(fork === null || (typeof fork === 'object' && 'id' in fork && fork.id.length <= 200)).toBe(true)
+    }
+  })
+
   test.each(['{"cut', '\u0000', '[]', '""', 'null', '1e999'])('are shown where the row holds %j', async (json) => {
     const odd = { ...(await row({})), inputJson: json, outputJson: json, errorJson: json }
     expect(() => [callTexts(odd, 100), reportCall(odd)]).not.toThrow()

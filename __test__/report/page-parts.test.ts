@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { activityOf } from '../../ts/report/page/activity.ts'
+import { forkColumns, forkPaths } from '../../ts/report/page/fork-columns.ts'
 import { makeLanes } from '../../ts/report/page/lanes.ts'
 import { amountStep, multiples, timeStep } from '../../ts/report/page/scale.ts'
 import { readSelection, selectCalls, selectionHash, type Selection } from '../../ts/report/page/selection.ts'
@@ -34,6 +35,7 @@ const call = (part: Partial<ReportCall> = {}): ReportCall => ({
   agent: null,
   changes: [],
   refusals: [],
+  fork: null,
   ...part,
 })
 
@@ -45,6 +47,37 @@ const someCall = fc
     attempt: fc.integer({ min: 1, max: 2 }),
   })
   .map(({ length, startedAtMs, ...rest }) => call({ ...rest, startedAtMs, finishedAtMs: length === null ? null : startedAtMs + length }))
+
+describe('forks', () => {
+  const work = (id: string, what: NonNullable<ReportCall['fork']>['what'], paths: string[] = [], agent: string | null = null) =>
+    call({
+      tool: 'task',
+      nodeId: 'lead',
+      fork: { id, what, agent, changes: paths.map((path) => ({ path, kind: 'modified' as const })), more: 0 },
+    })
+
+  test('have a column each, with who worked in it, what it changed and what became of that', () => {
+    const columns = forkColumns([
+      call(),
+      work('f1', 'changed', ['a', 'b'], 'one'),
+      work('f2', 'changed', ['b', 'c'], 'two'),
+      work('f3', 'opened'),
+      work('f1', 'conflict', ['b']),
+      work('f2', 'applied', ['b', 'c']),
+      work('f2', 'discarded'),
+      work('f1', 'discarded'),
+      work('f3', 'applied', ['d']),
+      work('f3', 'undone', ['d']),
+    ])
+    expect(columns.map(({ id, name, state, changes }) => [id, name, state, [...changes.keys()].join('')])).toEqual([
+      ['f1', 'one', 'discarded', 'ab'],
+      ['f2', 'two', 'applied', 'bc'],
+      ['f3', 'lead', 'undone', 'd'],
+    ])
+    expect(forkPaths(columns)).toEqual(['b', 'a', 'c', 'd'])
+    expect(forkColumns([call()])).toEqual([])
+  })
+})
 
 describe('lanes', () => {
   test('hold every call once, and no two calls of one level overlap', () => {

@@ -71,6 +71,10 @@ function recordedChanges(row: ToolCallRow): FileChange[] {
   if (named.length > 0) return named
   const reported = listOf(metadata['changed_files']).flatMap((path) => change(path, 'modified'))
   if (reported.length > 0) return reported
+  if (row.toolName === 'fork_apply') {
+    const applied = listOf(parseObject(row.outputJson ?? '')?.['applied']).map(fieldsOf)
+    return applied.filter(({ type }) => type !== 'directory').flatMap(({ path, kind }) => change(path, kind))
+  }
   const patched = listOf(input['files']).flatMap((one) => change(fieldsOf(one)['path'], fieldsOf(one)['change']))
   if (patched.length > 0) return patched
   return FILE_TOOLS.has(row.toolName) ? change(input['path'], 'modified') : []

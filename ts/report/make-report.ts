@@ -4,6 +4,7 @@ import type { CheckpointDiff } from '../journal/checkpoints/checkpoints.js'
 import type { Journal } from '../journal/journal.js'
 import type { ToolCallRow } from '../journal/journal-store.js'
 import { endingOf, errorOf, exitOf, inputBytesOf, outputBytesOf } from './call-fields.js'
+import { forkWorkOf } from './fork-work.js'
 import { agentOf, changesOf, refusalsOf } from './call-findings.js'
 import { callTexts, waitedMs } from './call-texts.js'
 import type { CallDiffs } from './checkpoint-diffs.js'
@@ -118,6 +119,7 @@ export function reportCall(row: ToolCallRow, diff?: CheckpointDiff): ReportCall 
     agent: agentOf(row),
     changes: changesOf(row, diff),
     refusals: refusalsOf(row),
+    fork: forkWorkOf(row),
   }
 }
 

@@ -19,6 +19,19 @@ export interface Refusal {
   subject: string
 }
 
+/** What a call says of a fork. */
+export interface ForkWork {
+  /** The name of the fork. */
+  id: string
+  /** `changed`: what a subagent has left in it. `conflict`: it could not be applied or undone. */
+  what: 'opened' | 'changed' | 'applied' | 'conflict' | 'undone' | 'discarded'
+  /** The subagent that worked in it; `null` if the row does not say. */
+  agent: string | null
+  changes: Pick<FileChange, 'path' | 'kind'>[]
+  /** How many more there are. */
+  more: number
+}
+
 /** One call, as the timeline and the list show it. */
 export interface ReportCall {
   /** The number of its row in the journal. */
@@ -58,6 +71,8 @@ export interface ReportCall {
   agent: string | null
   changes: FileChange[]
   refusals: Refusal[]
+  /** `null` for a call that is about no fork. */
+  fork: ForkWork | null
 }
 
 /** A text of a call, perhaps cut. */

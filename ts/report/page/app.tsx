@@ -5,6 +5,7 @@ import { AtAGlance } from './at-a-glance.jsx'
 import { CallDetails } from './call-details.jsx'
 import { CallList } from './call-list.jsx'
 import { Filters } from './filters.jsx'
+import { Forks } from './forks.jsx'
 import { Overview } from './overview.jsx'
 import type { PageSource } from './page-source.js'
 import { readSelection, selectCalls, type Selection, selectionHash } from './selection.js'
@@ -118,6 +119,7 @@ export function App({ source }: { source: PageSource }) {
           <CallList calls={shown} open={open} choose={choose} />
           <CallDetails call={open} calls={calls} source={source} close={() => choose(0)} />
         </div>
+        <Forks calls={shown} choose={choose} />
         <Overview calls={shown} />
       </main>
     </>
