@@ -1,13 +1,14 @@
 /** `toolwright/contract`: the locked tools, capabilities, permissions and envelopes. */
 export { createSession } from './contract/session/create-session.js'
 export type { CallOptions } from './contract/call/run-call.js'
-export type { PrepareStep, Session } from './contract/session/session.js'
+export type { PrepareStep, Session, SessionForks } from './contract/session/session.js'
 export type { SessionOptions, SessionHost } from './contract/session/session-options.js'
 export type { AfterContractCall, BeforeContractCall, HookedContractCall, SessionSandbox } from './contract/call/scope.js'
 export type {
   ShellName,
   TaskArguments,
   TaskData,
+  TaskFork,
   TranscriptEntry,
   AskedQuestion,
   Todo,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { listForks, openFork, openJournal } from 'toolwright'
 import { type AgentDefinition, type ChildAgent, createSession, type SessionOptions } from 'toolwright/contract'
@@ -107,6 +108,31 @@ here("subagents of isolation: 'fork'", () => {
     const refused = await session.call('task', task('apart'))
     expect(refused).toMatchObject({ type: 'error', metadata: { code: 'unavailable' } })
     expect(refused.type === 'error' && refused.error_text).toMatch(/works in a fork itself/u)
+  })
+
+  test('files that the user opens in the workspace are those of the fork', async () => {
+    const requires = { fs: { read: ['{ad-hoc}/**'], write: ['{ad-hoc}/**'] } }
+    const narrow: AgentDefinition[] = [{ name: 'apart', isolation: 'fork', requires }]
+    const scene = await team(
+      async ({ session }) => {
+        // Also while it works.
+        scene.session.openFile(scene.at('b/opened.txt'))
+        const codes = []
+        for (const name of ['a', 'b']) {
+          codes.push((await session.call('write', { path: scene.at(`${name}/x.txt`), content: 'x' })).metadata.code)
+          codes.push((await session.call('bash', { command: `echo y > ${scene.at(`${name}/y.txt`)}` })).metadata.code)
+        }
+        return codes.join()
+      },
+      { manifest: { name: 'root', permissions: allowAll, agents: narrow, requires } },
+    )
+    for (const name of ['a', 'b']) scene.put(`${name}/kept.txt`, 'k\n')
+    scene.session.openFile(scene.at('a/opened.txt'))
+    const done = await scene.call('task', task('apart'))
+    expect(done).toMatchObject({ type: 'output', data: { output: 'ok,ok,ok,ok' } })
+    expect(leftBy(done as never).changes.map(({ path }) => path)).toEqual(['a/x.txt', 'a/y.txt', 'b/x.txt', 'b/y.txt'])
+    for (const path of ['a/x.txt', 'a/y.txt', 'b/x.txt', 'b/y.txt']) expect(existsSync(scene.at(path))).toBe(false)
+    for (const fork of scene.session.forks.all) await fork.discard()
   })
 
   test('applies are rows of the journal of the session', async () => {

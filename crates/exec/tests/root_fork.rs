@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use toolwright_exec::root_fork::{NoFork, RootFork};
 use toolwright_exec::{Cancel, ExecError, ExecRequest, Exit, Finished, Sandbox, run};
-use toolwright_fs::{DirectoryGrant, FileIdentity, WriteOptions};
+use toolwright_fs::{
+    DirectoryGrant, FileIdentity, FsErrorKind, Root, RootChange, Roots, WriteOptions,
+};
 use toolwright_sandbox::plan::{Forked, Granted, Limits, Network, Plan};
 use toolwright_sandbox::wire::ForkOrder;
 
@@ -117,6 +119,78 @@ fn tools_of_the_host_work_in_the_fork() {
     assert_eq!(fs::read_to_string(place.base.join("src/a.txt")).unwrap(), "base");
     assert_eq!(place.sh("cat src/a.txt deep/b.txt").1, "hosthost");
     assert!(!place.base.join("deep").exists());
+}
+
+#[test]
+fn a_directory_of_the_fork_is_granted_as_long_as_it_is_that_one() {
+    let Some(place) = Place::new() else { return };
+    let grant = place.grant();
+    let part = |path: &Path| grant.in_fork("adHoc[0]", path);
+    assert!(part(&place.base.with_extension("other")).is_none());
+    assert!(part(&place.base.join("absent")).unwrap().open().is_err());
+    let src = part(&place.base.join("src")).unwrap();
+    let never = std::sync::atomic::AtomicBool::new(false);
+    let write = |root: &Root| {
+        toolwright_fs::write(root, "b.txt", b"part", &WriteOptions::default(), &never).unwrap();
+    };
+    // The first change copies the directory, which stays the same one.
+    write(&src.open().unwrap());
+    write(&src.open().unwrap());
+    assert_eq!(place.sh("cat src/b.txt").1, "part");
+    assert!(!place.base.join("src/b.txt").exists());
+    let changed = |now| {
+        let error = src.open().unwrap_err();
+        matches!(error.kind, FsErrorKind::RootChanged { now: found, .. } if found == now)
+    };
+    assert_eq!(place.sh("mv src old").0, Exit::Code(0));
+    assert!(changed(RootChange::Gone));
+    assert_eq!(place.sh("mkdir src").0, Exit::Code(0));
+    assert!(changed(RootChange::Directory));
+    assert_eq!(place.sh("rmdir src; ln -s old src").0, Exit::Code(0));
+    assert!(changed(RootChange::File));
+    // Nor is a link of the fork followed when a directory is granted.
+    assert!(part(&place.base.join("src")).unwrap().open().is_err());
+    assert!(place.base.join("src/a.txt").exists());
+}
+
+#[test]
+fn a_path_from_elsewhere_does_not_lead_to_what_was_forked() {
+    let Some(place) = Place::new() else { return };
+    let above = place.base.parent().unwrap();
+    symlink(&place.base, above.join("lead")).unwrap();
+    fs::write(above.join("beside.txt"), "beside").unwrap();
+    let roots = Roots::of(vec![place.grant().open().unwrap()], vec![Root::open(above).unwrap()]);
+    let open = |path: &Path| roots.open_target(&path.display().to_string());
+    assert_eq!(place.sh("echo fork > src/a.txt").0, Exit::Code(0));
+    let never = std::sync::atomic::AtomicBool::new(false);
+    let in_fork = open(&place.base.join("src/a.txt")).unwrap();
+    assert_eq!(in_fork.read_beginning(100, &never).unwrap(), b"fork\n");
+    let beside = open(&above.join("beside.txt")).unwrap();
+    for path in ["lead/src/a.txt", "lead/new.txt", "lead/src", "lead/src/../gone.txt"] {
+        let error = open(&above.join(path)).unwrap_err();
+        assert!(matches!(error.kind, FsErrorKind::Escape { via_link: true }), "{path}: {error}");
+    }
+    // A change of files on both sides has no root.
+    assert!(roots.around(&[&in_fork]).is_some_and(|root| root.path() == place.base));
+    assert!(roots.around(&[&in_fork, &beside]).is_none());
+}
+
+#[test]
+fn commands_are_stopped_when_the_fork_has_too_many_bytes() {
+    let Some(place) = Place::new() else { return };
+    let fork = Arc::clone(&place.fork);
+    let noting = std::thread::spawn(move || {
+        while !fork.is_in_use() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        fork.note_exceeded(Some(7));
+    });
+    assert!(matches!(place.sh("sleep 50").0, Exit::Signal { number: 9, .. }));
+    noting.join().unwrap();
+    assert!(!place.fork.is_in_use());
+    assert!(matches!(place.grant().open().unwrap_err().kind, FsErrorKind::ForkFull { limit: 7 }));
+    place.fork.note_exceeded(None);
+    assert_eq!(place.sh("cat src/a.txt").1, "base");
 }
 
 #[test]

@@ -4,7 +4,7 @@ import type { Checkpoints } from '../../journal/checkpoints/checkpoints.js'
 import { planScope, planSession, type SessionPlan } from './plan-session.js'
 import { askedCall, type ToolApproval } from '../../core/tool-approval.js'
 import type { CallOptions } from '../call/run-call.js'
-import type { PrepareStep, Session } from './session.js'
+import type { PrepareStep, Session, SessionForks } from './session.js'
 import type { OpenChild } from './agent-team.js'
 import { childOptions, type Lineage } from './lineage.js'
 import { uuidV7 } from '../../core/clock.js'
@@ -33,7 +33,6 @@ import type { McpServerState } from '../mcp/mcp-servers.js'
 import type { Fork } from '../../fork/fork.js'
 import type { SkillEntry } from '../skills/skill-index.js'
 import { leaveFork } from './session-fork.js'
-import type { SessionForks } from './task-forks.js'
 
 /** How long `close` waits for calls that do not end. */
 const CLOSE_MS = 5_000

@@ -1,17 +1,10 @@
 import { relative } from 'node:path'
 import { ToolError } from '../../core/errors.js'
-import { forkedPath } from '../../core/grants.js'
-import { type Check, invalid } from '../../core/options.js'
+import { invalid } from '../../core/options.js'
 import { openFork, type OpenForkOptions } from '../../fork/open-fork.js'
 import type { Fork } from '../../fork/fork.js'
 import { realDirectory } from '../permissions/workspace-roots.js'
 import type { ParsedOptions } from './session-options.js'
-
-/** The option `fork` of a session. */
-export const forkOption: Check<boolean | Fork> = (value, name) => {
-  if (typeof value === 'boolean' || forkedPath(value) !== undefined) return value as boolean | Fork
-  throw invalid(`${name} must be true, or a fork from openFork.`)
-}
 
 /** Where applies and discards of a session's forks are recorded. */
 type ForkRecord = Pick<OpenForkOptions, 'journal' | 'runId' | 'nodeId'>

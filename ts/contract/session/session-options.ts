@@ -24,6 +24,7 @@ import {
   text,
 } from '../../core/options.js'
 import { parseEnvironment } from '../../core/environment.js'
+import { forkedPath } from '../../core/grants.js'
 import { type MaskOption, parseMask } from '../../core/mask.js'
 import { protectedPaths } from '../../core/protected-places.js'
 import { checkGit, checkNetwork } from '../../core/sandbox.js'
@@ -47,7 +48,6 @@ import { type ToolChoice, toolOption } from '../registry/tool-choice.js'
 import { toolSearchOptions, type ToolSearchOptions } from '../registry/tool-catalog.js'
 import type { Watchdog } from '../watchdogs/watchdog.js'
 import type { Fork } from '../../fork/fork.js'
-import { forkOption } from './session-fork.js'
 
 /** What a host provides to its sessions. Each function gets a signal that aborts when its answer is no longer needed. */
 export interface SessionHost {
@@ -200,6 +200,11 @@ const workspace: Check<string[]> = (value, name) => {
   const roots = typeof value === 'string' ? [value] : value
   if (!isNames(roots)) throw invalid(`${name} must be a path or an array of paths.`)
   return [...roots]
+}
+
+const forkOption: Check<boolean | Fork> = (value, name) => {
+  if (typeof value === 'boolean' || forkedPath(value) !== undefined) return value as boolean | Fork
+  throw invalid(`${name} must be true, or a fork from openFork.`)
 }
 
 const hostParts = group({

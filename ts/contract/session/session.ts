@@ -10,10 +10,9 @@ import type { PromptAnswer, PromptDecision } from '../permissions/prompt.js'
 import type { Rule } from '../permissions/rule.js'
 import type { Envelope } from '../registry/envelope.js'
 import type { SessionRequirements } from '../registry/requirements.js'
-import type { Fork } from '../../fork/fork.js'
+import type { AppliedFork, ApplyForkOptions, Fork } from '../../fork/fork.js'
 import type { SkillEntry } from '../skills/skill-index.js'
 import type { SessionToolSet, ToolData } from '../tools/built-in-tools.js'
-import type { SessionForks } from './task-forks.js'
 
 /**
  * Prepares a step of an agent. `activeTools` are the names in `session.tools`: locked tools, own tools, and tools of servers
@@ -22,6 +21,18 @@ import type { SessionForks } from './task-forks.js'
 export type PrepareStep = <NAME extends string = string>(step: {
   messages: ModelMessage[]
 }) => Promise<{ activeTools: NAME[]; messages?: ModelMessage[] }>
+
+/** The forks that subagents of a session have worked in and that have changes. They are open until the session ends. */
+export interface SessionForks {
+  /** Those that were not discarded, in the order of their tasks. */
+  readonly all: readonly Fork[]
+  /** The fork of this name. @throws {ToolError} FORK_NOT_FOUND */
+  get(id: string): Fork
+  /** As {@link Fork.apply}. The fork stays until it is discarded. @throws {ToolError} FORK_NOT_FOUND; as `Fork.apply` does. */
+  apply(id: string, options?: ApplyForkOptions): Promise<AppliedFork>
+  /** As {@link Fork.discard}. @throws {ToolError} FORK_NOT_FOUND; as `Fork.discard` does. */
+  discard(id: string): Promise<void>
+}
 
 /** Tools and their access, for one run of an agent. Close it with `close()` or `await using`. */
 export interface Session extends AsyncDisposable {

@@ -6,22 +6,11 @@ import type { AgentDefinition } from '../agents/manifest.js'
 import { ContractFailure } from '../registry/envelope.js'
 import type { TaskFork } from '../registry/tool-runtime.js'
 import type { ParentSession } from './lineage.js'
+import type { SessionForks } from './session.js'
 import { leaveFork } from './session-fork.js'
 
 /** The most changes that the result of a task names. */
 const MAX_CHANGES = 200
-
-/** The forks that subagents of a session have worked in and that have changes. They are open until the session ends. */
-export interface SessionForks {
-  /** Those that were not discarded, in the order of their tasks. */
-  readonly all: readonly Fork[]
-  /** The fork of this name. @throws {ToolError} FORK_NOT_FOUND */
-  get(id: string): Fork
-  /** As {@link Fork.apply}. The fork stays until it is discarded. @throws {ToolError} FORK_NOT_FOUND; as `Fork.apply` does. */
-  apply(id: string, options?: ApplyForkOptions): Promise<AppliedFork>
-  /** As {@link Fork.discard}. @throws {ToolError} FORK_NOT_FOUND; as `Fork.discard` does. */
-  discard(id: string): Promise<void>
-}
 
 /** The forks of a session's subagents. */
 export class TaskForks implements SessionForks {

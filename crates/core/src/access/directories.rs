@@ -102,7 +102,8 @@ impl Directories {
         let mut others: Vec<Arc<DirectoryGrant>> =
             self.others.iter().filter(|one| !is_ad_hoc(one)).cloned().collect();
         for (index, path) in ad_hoc.iter().enumerate() {
-            others.push(match known().find(|one| lies_at(one, path)) {
+            let is_same = is_same(self.fork.as_ref(), path);
+            others.push(match known().find(|one| lies_at(one, path) && is_same(one)) {
                 Some(known) => Arc::clone(known),
                 None => {
                     let name = format!("adHoc[{index}]");
@@ -161,14 +162,12 @@ fn identified(
     names: &[GrantedName],
     (known, fork): (&[&Arc<DirectoryGrant>], Option<&Arc<DirectoryGrant>>),
 ) -> Result<Arc<DirectoryGrant>, FsError> {
-    let number = fork.and_then(|fork| fork.fork());
-    let in_fork = fork.and_then(|fork| fork.in_fork(name, path));
-    let is_same = |one: &DirectoryGrant| in_fork.is_none() || one.fork() == number;
+    let is_same = is_same(fork, path);
     if let Some(known) = known.iter().find(|one| lies_at(one, path) && is_same(one)) {
         known.check()?;
         return Ok(Arc::clone(known));
     }
-    if let Some(in_fork) = in_fork {
+    if let Some(in_fork) = fork.and_then(|fork| fork.in_fork(name, path)) {
         in_fork.identify()?;
         return Ok(Arc::new(in_fork));
     }
@@ -176,6 +175,12 @@ fn identified(
     let directory = DirectoryGrant::new(name, written.unwrap_or(path));
     directory.identify()?;
     Ok(Arc::new(directory))
+}
+
+/// Whether a grant at a path is what a session in `fork` gets there: a parent may have been granted the directory itself.
+fn is_same(fork: Option<&Arc<DirectoryGrant>>, path: &Path) -> impl Fn(&DirectoryGrant) -> bool {
+    let number = fork.filter(|fork| fork.holds(path)).map(|fork| fork.fork());
+    move |one| number.is_none_or(|number| one.fork() == number)
 }
 
 fn lies_at(directory: &DirectoryGrant, path: &Path) -> bool {

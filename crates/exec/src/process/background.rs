@@ -353,8 +353,7 @@ impl BackgroundProcess {
         self.reactor.leave(self.id);
     }
 
-    /// Whatever the limit is: it is no more than a pipe holds. A process that has handed the other end to a
-    /// stranger does not make this one read on.
+    /// No more than a pipe holds, whatever the limit is: a stranger with the other end does not make it read on.
     fn read_rest(&self, stream: &mut OutputStream) {
         let mut block = [0; BLOCK];
         let mut count = 0;

@@ -149,8 +149,10 @@ impl Roots {
             real.map(|real| target.real_path.strip_prefix(&real).ok().map(Path::to_owned))
         };
         let mut judged = false;
+        let is_forked = self.is_forked(target);
         for (roots, protected) in [(&self.workspace, protected), (&self.others, &[])] {
-            for root in roots {
+            // What lies around the directory that was forked is not around the fork.
+            for root in roots.iter().filter(|root| !is_forked || root.forked().is_some()) {
                 let path = &target.display_path;
                 let Some(relative) = is_around(&root).map_err(|errno| unnamed(path, errno))? else {
                     continue;

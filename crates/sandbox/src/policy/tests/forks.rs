@@ -4,8 +4,24 @@ use super::{Fixture, *};
 fn plan_of(fixture: &Fixture, number: Option<u64>) -> Plan {
     let root = fixture.at("root");
     let root_fork = number.map(|number| Forked { number, base: root.clone() });
-    let resolved =
-        Resolved { root: root.clone(), named_root: root.clone(), root_fork, ..Resolved::default() };
+    plan_at(fixture, &root, &[], root_fork)
+}
+
+/// The same for another root, and with other directories that commands write.
+fn plan_at(
+    fixture: &Fixture,
+    root: &Path,
+    writable: &[PathBuf],
+    root_fork: Option<Forked>,
+) -> Plan {
+    let (root, writable) = (root.to_owned(), writable.to_vec());
+    let resolved = Resolved {
+        root: root.clone(),
+        named_root: root.clone(),
+        writable,
+        root_fork,
+        ..Resolved::default()
+    };
     let deny_write: Vec<_> = presets::DEFAULT.iter().map(PathBuf::from).collect();
     plan(&Options {
         root: &root,
@@ -52,4 +68,33 @@ fn a_fork_is_its_own_repository_and_sees_no_other_fork() {
     // Commands of both never share a supervisor, nor a network.
     assert!(!fork.is_but_for_forks(&plan_of(&fixture, Some(8))));
     assert_ne!(fork.origin, base.origin);
+}
+
+#[test]
+fn the_repository_of_a_forked_directory_is_left_alone_also_from_elsewhere() {
+    let fixture = Fixture::new();
+    for directory in ["base/.git/objects", "base/.git/refs", "base/.git/hooks", "tree", "beside"] {
+        fs::create_dir_all(fixture.at(directory)).expect("made");
+    }
+    fs::write(fixture.at("base/.git/HEAD"), "ref: refs/heads/main\n").expect("written");
+    // A work tree of it, as git makes one.
+    fs::write(fixture.at("tree/.git"), format!("gitdir: {}\n", fixture.at("base/.git").display()))
+        .expect("written");
+    let [base, tree, beside] = ["base", "tree", "beside"].map(|name| fixture.at(name));
+    let seen = || Some(Forked { number: 7, base: base.clone() });
+    for (root, writable) in [
+        (&base, vec![tree.clone(), beside.clone()]),
+        (&beside, vec![base.clone(), tree.clone()]),
+        (&tree, vec![base.clone()]),
+    ] {
+        let plan = plan_at(&fixture, root, &writable, seen());
+        for path in plan.forks.iter().chain(&plan.hooks).chain(&plan.set_aside) {
+            assert!(!plan.is_forked(path), "{}", path.display());
+        }
+        assert!(plan.is_forked(&base.join("a")) && !plan.is_forked(&tree));
+        assert!(plan.looks_below.as_ref().is_none_or(|top| !plan.is_forked(top)));
+    }
+    // Beside the fork, everything is as it is without one.
+    let plan = plan_at(&fixture, &base, std::slice::from_ref(&beside), seen());
+    assert!(plan.set_aside.iter().any(|path| path.starts_with(&beside)));
 }

@@ -70,6 +70,8 @@ pub(super) fn of(path: &Path) -> Arc<Top> {
 
 #[cfg(test)]
 mod tests {
+    use toolwright_sandbox::plan::Forked;
+
     use super::*;
 
     fn tops(files: Files, root: &str, writable: &[&str]) -> Vec<PathBuf> {
@@ -86,6 +88,17 @@ mod tests {
         assert_eq!(confined("/r", &["/r/x"]), ["/r/x"].map(PathBuf::from));
         assert_eq!(confined("/r", &["/"]), ["/r", "/"].map(PathBuf::from));
         assert_eq!(tops(Files::Full, "/r", &[]), ["/r"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn what_was_forked_is_not_judged() {
+        let seen = Forked { number: 1, base: "/a/b".into() };
+        let writable = ["/a/b", "/a/b/c", "/d"].map(PathBuf::from).to_vec();
+        for root in ["/a/b", "/a/b/c"] {
+            let (root_fork, writable) = (Some(seen.clone()), writable.clone());
+            let plan = Plan { root: root.into(), writable, root_fork, ..Plan::default() };
+            assert_eq!(judged(&plan), [PathBuf::from("/d")]);
+        }
     }
 
     #[test]
