@@ -8,6 +8,7 @@ import type { Rule } from '../contract/permissions/rule.js'
 import { loadSdk, loadStdio, PackageMissing } from '../mcp-server/sdk.js'
 import { interrupted } from '../mcp-server/transport.js'
 import { defaultTools, offeredTools, readOnlyTools, runsCommands, type ServerSettings } from '../mcp-server/tool-sessions.js'
+import { ToolError } from '../core/errors.js'
 import { writableHostPath } from '../core/host-program.js'
 import { keepCompiledCode } from './compiled-code.js'
 import { print, shown, shownJson, tell } from '../core/terminal.js'
@@ -148,7 +149,10 @@ async function leave(fork: Fork): Promise<void> {
   const { id } = fork
   const { changes, leftOut } = await fork.status()
   if (changes.length === 0 && leftOut.length === 0) return fork.discard()
-  await fork.close()
+  // A command that does not end keeps it in use until this process has gone.
+  await fork.close().catch((error: unknown) => {
+    if (!ToolError.isInstance(error) || error.code !== 'FORK_BUSY') throw error
+  })
   const files = `${changes.length} changed ${changes.length === 1 ? 'path' : 'paths'}`
   tell(shown`The fork stays, with ${files}: 'toolwright forks diff ${id}' shows it, 'toolwright forks apply ${id}' applies it.\n`)
 }

@@ -135,6 +135,18 @@ here("subagents of isolation: 'fork'", () => {
     for (const fork of scene.session.forks.all) await fork.discard()
   })
 
+  test("what an agent of an agent has left is the whole session's", async () => {
+    const scene = await team(async ({ session, agent }) => {
+      if (agent.name === 'inside') return JSON.stringify(await session.call('task', task('apart')))
+      return (await session.call('write', { path: 'deep.txt', content: 'deep\n' })).metadata.code
+    })
+    expect((await scene.call('task', task('inside'))).type).toBe('output')
+    const [fork] = scene.session.forks.all
+    expect((await scene.session.forks.apply(String(fork?.id))).applied.map(({ path }) => path)).toEqual(['deep.txt'])
+    await scene.session.forks.discard(String(fork?.id))
+    expect(scene.text('deep.txt')).toBe('deep\n')
+  })
+
   test('applies are rows of the journal of the session', async () => {
     const box = makeSandbox()
     await using journal = await openJournal(join(box.outside, 'runs.db'))

@@ -148,12 +148,13 @@ impl Manifest {
         let (was, now) = (self.get(path), now.map(Print::of));
         // Of what lies in a directory that could not be read nothing is known.
         let is_unknown = |path: &Path| self.get(path) == Some(UNKNOWN);
-        let is_moving = |path: &Path| {
-            self.0.get(path.as_os_str().as_bytes()).is_some_and(|above| above.kind == MOVING)
+        // The directories around it may have gone before they were looked at: the nearest that is known decides.
+        let is_in_moving = |path: &Path| {
+            let mut above = path.ancestors().skip(1);
+            let known = above.find_map(|above| self.0.get(above.as_os_str().as_bytes()));
+            known.is_some_and(|known| known.kind == MOVING)
         };
-        was == now
-            && !path.ancestors().any(is_unknown)
-            && (was.is_some() || !path.parent().is_some_and(is_moving))
+        was == now && !path.ancestors().any(is_unknown) && (was.is_some() || !is_in_moving(path))
     }
 
     /// Takes what is at some paths now for what was there.
@@ -280,6 +281,8 @@ mod tests {
     #[test]
     fn what_changes_before_it_is_looked_at_is_unknown() {
         let place = tempfile::tempdir().expect("made");
+        std::fs::create_dir_all(place.path().join("around/gone/deep")).expect("made");
+        std::fs::write(place.path().join("around/gone/deep/a"), "1").expect("written");
         for name in ["same", "written", "removed"] {
             std::fs::create_dir(place.path().join(name)).expect("made");
             std::fs::write(place.path().join(name).join("a"), "1").expect("written");
@@ -288,6 +291,7 @@ mod tests {
         moment.wait();
         std::fs::write(place.path().join("written/a"), "2").expect("written");
         std::fs::remove_file(place.path().join("removed/a")).expect("removed");
+        std::fs::remove_dir_all(place.path().join("around/gone")).expect("removed");
         std::fs::write(place.path().join("new"), "2").expect("written");
         let base = tree::open(place.path()).expect("open");
         let mut manifest = Manifest::look(base.as_fd()).expect("read");
@@ -298,8 +302,11 @@ mod tests {
         };
         let known = ["same/a", "same/b", "same", "written/b"].map(is_as_it_was);
         assert_eq!(known, [true; 4]);
-        let unknown = ["written/a", "removed/a", "removed/b", "new", "other"].map(is_as_it_was);
-        assert_eq!(unknown, [false; 5]);
+        let unknown = ["written/a", "removed/a", "removed/b", "new", "other", "around/gone"];
+        assert_eq!(unknown.map(is_as_it_was), [false; 6]);
+        // Of what lay in a directory that has gone nothing is known either.
+        let deep = ["around/gone/a", "around/gone/deep", "around/gone/deep/a"].map(is_as_it_was);
+        assert_eq!(deep, [false; 3]);
     }
 
     #[test]

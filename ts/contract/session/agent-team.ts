@@ -19,7 +19,6 @@ const END_MS = 3_000
 
 export class AgentTeam {
   readonly background: BackgroundMessages
-  readonly forks: TaskForks
   readonly #parent: ParentSession
   /** The host's own way to run an agent, or else the model of those without their own. */
   readonly #runner: { spawn: SpawnAgent | undefined; model: LanguageModel | undefined }
@@ -28,14 +27,8 @@ export class AgentTeam {
   readonly #closing = new AbortController()
   #tasks = 0
 
-  constructor(
-    parent: ParentSession,
-    runner: { spawn: SpawnAgent | undefined; model: LanguageModel | undefined },
-    open: OpenChild,
-    forks: TaskForks,
-  ) {
+  constructor(parent: ParentSession, runner: { spawn: SpawnAgent | undefined; model: LanguageModel | undefined }, open: OpenChild) {
     this.#parent = parent
-    this.forks = forks
     this.#runner = runner
     this.#open = open
     this.background = new BackgroundMessages(parent.host.limits)
@@ -63,17 +56,18 @@ export class AgentTeam {
     const transcript: TranscriptEntry[] = []
     let ending: ((end: WorkEnd) => Promise<void>) | undefined
     try {
-      fork = await this.forks.open(agent, task.prompt)
+      fork = await tree.forks.open(agent, task.prompt, this.#parent.access)
       child = await this.#child(agent, callId, transcript, fork)
       if (task.background === true) ending = await this.#begin(agent.name, child.id)
     } catch (error) {
       tree.running -= 1
       await child?.close()
-      await fork?.discard()
+      // Nobody has worked in it.
+      await fork?.discard().catch(() => undefined)
       throw error
     }
     const session = child
-    const work = withFork(fork, this.forks, () => this.#work(agent, spawn, session, task, ended)).finally(() => (tree.running -= 1))
+    const work = withFork(fork, tree.forks, () => this.#work(agent, spawn, session, task, ended)).finally(() => (tree.running -= 1))
     if (ending !== undefined) {
       const failed = (error: unknown): Promise<void> => ending({ failure: thrownText(error) })
       const told = work.then(({ output, fork: left }) => (left === undefined ? output : `${output}\n\n${taskForkText(left)}`))
@@ -88,7 +82,7 @@ export class AgentTeam {
     this.#closing.abort()
     await unlessAborted(Promise.allSettled(this.#running), AbortSignal.timeout(END_MS)).catch(() => undefined)
     await this.background.close()
-    await this.forks.close(END_MS)
+    if (this.#parent.depth === 0) await this.#parent.tree.forks.close(END_MS)
   }
 
   #tracked<T>(work: Promise<T>): Promise<T> {

@@ -18,7 +18,7 @@ const loadSession = loadLate(() => import('./open-session.js'))
  * ```
  * @throws {ToolError} INVALID_INPUT for invalid options (a tool without one of its fields, two tools with the same id, a locked
  * id); CONTRACT_MANIFEST_INVALID for a requirement with an unknown variable or an invalid pattern;
- * CONTRACT_RULE_INVALID; NATIVE_UNAVAILABLE; errors of the journal.
+ * CONTRACT_RULE_INVALID; NATIVE_UNAVAILABLE; errors of the journal, and with `fork: true` those of `openFork`.
  */
 export async function createSession(options: SessionOptions): Promise<Session> {
   // Importing the package stays cheap: most of its modules serve open sessions.

@@ -5,6 +5,7 @@ import type { AgentDefinition, AgentManifest } from '../agents/manifest.js'
 import type { RecordPart } from '../journal/session-recorder.js'
 import type { ParsedOptions, SessionOptions } from './session-options.js'
 import type { Fork } from '../../fork/fork.js'
+import type { TaskForks } from './task-forks.js'
 
 export interface RecordPlace {
   runId: string
@@ -20,8 +21,8 @@ export interface ParentSession {
   readonly web: SessionWeb
   readonly skills: SkillIndex
   readonly depth: number
-  /** Shared by all sessions of one tree: how many agents are at work, and how many processes run, at any depth. */
-  readonly tree: { running: number; processes: { count: number } }
+  /** Shared by all sessions of one tree: how many agents are at work, how many processes run, and the forks of agents, at any depth. */
+  readonly tree: { running: number; processes: { count: number }; readonly forks: TaskForks }
   readonly place: RecordPlace
 }
 

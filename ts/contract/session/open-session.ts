@@ -113,7 +113,7 @@ class ContractSession implements Session {
   }
 
   get forks(): SessionForks {
-    return this.#plan.team.forks
+    return this.#plan.self.tree.forks
   }
 
   get scratch(): string {

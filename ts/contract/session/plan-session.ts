@@ -106,13 +106,12 @@ async function planWith(
       web: { ...(parent?.web ?? callCounters(limits)), provider, effective: policy.expanded() as RequirementSet[] },
       skills,
       depth: parent === undefined ? 0 : parent.depth + 1,
-      tree: parent?.tree ?? { running: 0, processes: { count: 0 } },
+      tree: parent?.tree ?? { running: 0, processes: { count: 0 }, forks: new TaskForks(forkRecord(id, options)) },
       place,
     }
     const described = describeTools(tools, shell.name, limits.bashBytes)
     const { registry, makeCheck } = await makeRegistry(described)
-    const forks = new TaskForks(self, forkRecord(id, options))
-    const team = new AgentTeam(self, { spawn: host.spawn, model: options.model }, openChild, forks)
+    const team = new AgentTeam(self, { spawn: host.spawn, model: options.model }, openChild)
     return {
       self,
       ownFork: planned?.isOwn === true ? fork : undefined,

@@ -1,6 +1,7 @@
 import { relative } from 'node:path'
 import { ToolError } from '../../core/errors.js'
 import { invalid } from '../../core/options.js'
+import { beginningOf } from '../../core/text.js'
 import { openFork, type OpenForkOptions } from '../../fork/open-fork.js'
 import type { Fork } from '../../fork/fork.js'
 import { realDirectory } from '../permissions/workspace-roots.js'
@@ -46,7 +47,11 @@ export async function forkOfOptions(id: string, options: ParsedOptions): Promise
       'fork: true needs a workspace of one directory. For roots in it, give them as workspace, and a fork of the directory from openFork.',
     )
   }
-  const fork = await openFork({ rootDir: realDirectory('workspace', root), label: manifest.name.slice(0, 100), ...forkRecord(id, options) })
+  const fork = await openFork({
+    rootDir: realDirectory('workspace', root),
+    label: beginningOf(manifest.name, 200),
+    ...forkRecord(id, options),
+  })
   return { fork, isOwn: true }
 }
 

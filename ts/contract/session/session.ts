@@ -66,7 +66,7 @@ export interface Session extends AsyncDisposable {
   readonly checkpoints: Checkpoints | undefined
   /** The fork that it works in. */
   readonly fork: Fork | undefined
-  /** The forks in which subagents of `isolation: 'fork'` have changed something. */
+  /** The forks in which subagents of `isolation: 'fork'` have changed something, at any depth. */
   readonly forks: SessionForks
   /** The session's private directory for files outside the workspace: an absolute path, removed by `close()`. */
   readonly scratch: string

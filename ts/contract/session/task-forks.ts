@@ -1,26 +1,25 @@
 import { unlessAborted } from '../../core/abort.js'
 import { ToolError } from '../../core/errors.js'
+import { beginningOf } from '../../core/text.js'
 import { openFork, type OpenForkOptions } from '../../fork/open-fork.js'
 import type { AppliedFork, ApplyForkOptions, Fork, ForkStatus } from '../../fork/fork.js'
 import type { AgentDefinition } from '../agents/manifest.js'
+import type { Access } from '../call/scope.js'
 import { ContractFailure } from '../registry/envelope.js'
 import type { TaskFork } from '../registry/tool-runtime.js'
-import type { ParentSession } from './lineage.js'
 import type { SessionForks } from './session.js'
 import { leaveFork } from './session-fork.js'
 
 /** The most changes that the result of a task names. */
 const MAX_CHANGES = 200
 
-/** The forks of a session's subagents. */
+/** The forks of the subagents of a session and of those below them. */
 export class TaskForks implements SessionForks {
-  readonly #parent: Pick<ParentSession, 'access'>
   readonly #record: Pick<OpenForkOptions, 'journal' | 'runId' | 'nodeId'>
   readonly #all = new Map<string, Fork>()
   #isClosed = false
 
-  constructor(parent: Pick<ParentSession, 'access'>, record: Pick<OpenForkOptions, 'journal' | 'runId' | 'nodeId'>) {
-    this.#parent = parent
+  constructor(record: Pick<OpenForkOptions, 'journal' | 'runId' | 'nodeId'>) {
     this.#record = record
   }
 
@@ -52,9 +51,12 @@ export class TaskForks implements SessionForks {
   }
 
   /** The fork that an agent of `isolation: 'fork'` works in. @throws {ContractFailure} unavailable; errors of `openFork` */
-  async open({ name, isolation }: AgentDefinition, label: string): Promise<Fork | undefined> {
+  async open(
+    { name, isolation }: AgentDefinition,
+    label: string,
+    { fork, roots }: Pick<Access, 'fork' | 'roots'>,
+  ): Promise<Fork | undefined> {
     if (isolation !== 'fork') return undefined
-    const { fork, roots } = this.#parent.access
     const refused = (why: string): ContractFailure =>
       new ContractFailure('unavailable', `The agent ${name} works in a fork of its own. ${why}`)
     if (fork !== undefined) throw refused('This session works in a fork itself, of which no other can be made. Do the task yourself.')
@@ -62,18 +64,19 @@ export class TaskForks implements SessionForks {
     if (root === undefined || others.length > 0) {
       throw refused(`That takes a workspace of one directory, and this one has ${roots.length}. Do the task yourself.`)
     }
-    return openFork({ rootDir: root, label: `${name}: ${label}`.slice(0, 200), ...this.#record })
+    return openFork({ rootDir: root, label: beginningOf(`${name}: ${label}`, 200), ...this.#record })
   }
 
   /** What an agent has left in its fork, which stays if that is anything. */
   async settle(fork: Fork): Promise<TaskFork> {
+    // It is closed with the session, also if it cannot be looked at.
+    this.#all.set(fork.id, fork)
     const status = await fork.status()
     const { changes, leftOut } = status
     if (changes.length === 0 && leftOut.length === 0) {
-      await fork.discard()
+      await this.discard(fork.id)
       return { id: null, changes: [] }
     }
-    this.#all.set(fork.id, fork)
     if (this.#isClosed) await this.#leave(fork)
     return taskFork(fork.id, status)
   }
