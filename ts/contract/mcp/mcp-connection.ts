@@ -3,8 +3,8 @@ import { settledWithin, withinTime } from '../../core/abort.js'
 import { ContractFailure } from '../registry/envelope.js'
 import { ProcessTransport } from './process-transport.js'
 import { MAX_MESSAGE_BYTES, MCP_TIMEOUT_MS, type McpServerConfig, type McpStdioServer } from './server-config.js'
-import { directoryOf, ServerProcess } from './server-process.js'
-import type { ServerPlace } from './server-sandbox.js'
+import { ServerProcess } from './server-process.js'
+import { directoryOf, type ServerPlace } from './server-sandbox.js'
 import { loadLate } from '../../core/late-code.js'
 
 const loadPlain = loadLate(() => import('./plain-transport.js'))

@@ -4,7 +4,7 @@ import { McpServer } from './mcp-server.js'
 import { mcpTools, McpToolIds } from './mcp-tools.js'
 import type { McpServerConfig } from './server-config.js'
 import { ServerHomes, type ServerHomesAddon } from './server-homes.js'
-import type { ServerPlace } from './server-sandbox.js'
+import { checkHome, type ServerPlace } from './server-sandbox.js'
 
 /** A server of a session, as its host sees it. */
 export interface McpServerState {
@@ -31,6 +31,10 @@ export class McpServers {
     place: Omit<ServerPlace, 'home'> & { addon: ServerHomesAddon },
   ) {
     const { addon, ...rest } = place
+    for (const name of enabled) {
+      const config = configs[name]
+      if (config !== undefined && 'command' in config) checkHome(name, config, rest)
+    }
     this.#homes = new ServerHomes(addon)
     const withHomes: ServerPlace = { ...rest, home: (name) => this.#homes.of(name) }
     this.#servers = new Map(enabled.map((name) => [name, new McpServer(name, configs[name] as McpServerConfig, withHomes)]))

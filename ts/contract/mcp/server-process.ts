@@ -3,11 +3,9 @@ import type { KeptProcessEnd } from '../../../index.js'
 import { environmentOptions, hostVariables } from '../../core/environment.js'
 import { commandGrants, grantedRoot, noteGrants, noteRoot } from '../../core/grants.js'
 import { type KeptProcess, startProcess } from '../../core/kept-process.js'
-import { isWithin } from '../../core/near-paths.js'
-import { invalid } from '../../core/options.js'
 import { sandboxRequest } from '../../core/sandbox.js'
 import { MCP_TIMEOUT_MS, type McpStdioServer } from './server-config.js'
-import { type McpSandbox, placed, sandboxOptions, type ServerPlace } from './server-sandbox.js'
+import { directoryOf, type McpSandbox, placed, sandboxOptions, type ServerPlace } from './server-sandbox.js'
 
 /** The variables of this process that a server gets. */
 const HARMLESS = new Set(['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER', 'LANG', 'TZ', 'LC_ALL', 'LC_CTYPE'])
@@ -117,18 +115,9 @@ export class ServerProcess {
   }
 }
 
-/** The directory of a server. */
-export function directoryOf({ cwd = '.' }: McpStdioServer, { roots }: Pick<ServerPlace, 'roots'>): string {
-  return placed(cwd, roots, process.cwd())[0] ?? process.cwd()
-}
-
 function homeOf(name: string, { home }: McpSandbox, place: ServerPlace, cwd: string): string {
   const own = home === undefined ? undefined : placed(home, place.roots, cwd)[0]
   if (own === undefined) return place.home(name)
-  const { fork } = place
-  if (fork !== undefined && isWithin(fork.base, own)) {
-    throw invalid(`The home of the server ${name} is ${own}, in the directory that the session has a fork of: name one elsewhere.`)
-  }
   mkdirSync(own, { recursive: true, mode: 0o700 })
   return own
 }

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import type { Fork } from '../../fork/fork.js'
 import { join, resolve } from 'node:path'
 import { type EnvironmentOption, parseEnvironment } from '../../core/environment.js'
+import { isWithin } from '../../core/near-paths.js'
 import { boolean, type Check, type Checks, group, invalid, listOf, oneOf, optional, path } from '../../core/options.js'
 import { parseSandbox, type SandboxLimits, type SandboxOptions } from '../../core/sandbox.js'
 
@@ -125,6 +126,25 @@ export function placed(written: string, roots: readonly string[], cwd: string): 
   if (WORKSPACE.test(written)) return roots.map((root) => join(root, written.replace(WORKSPACE, '.')))
   if (/^~(?:\/|$)/u.test(written)) return [join(process.env['HOME'] || homedir(), written.slice(1))]
   return [resolve(cwd, written)]
+}
+
+/** The directory of a server. */
+export function directoryOf({ cwd = '.' }: { readonly cwd?: string | undefined }, { roots }: Pick<ServerPlace, 'roots'>): string {
+  return placed(cwd, roots, process.cwd())[0] ?? process.cwd()
+}
+
+/** Refuses a home in a directory that was forked: it is made and granted in the directory itself. @throws {ToolError} INVALID_INPUT */
+export function checkHome(
+  name: string,
+  server: { readonly cwd?: string | undefined; readonly sandbox?: McpSandbox | 'none' | undefined },
+  { fork, roots }: Omit<ServerPlace, 'home' | 'sandbox'>,
+): void {
+  const { home } = typeof server.sandbox === 'object' ? server.sandbox : {}
+  if (fork === undefined || home === undefined) return
+  const own = placed(home, roots, directoryOf(server, { roots }))[0] ?? ''
+  if (isWithin(fork.base, own)) {
+    throw invalid(`mcpServers.${name}.sandbox.home is ${own}, in the directory that the session has a fork of: name a directory elsewhere.`)
+  }
 }
 
 /** Describes for a person how a server with these options runs. */

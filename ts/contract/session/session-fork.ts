@@ -1,5 +1,5 @@
-import { relative } from 'node:path'
 import { ToolError } from '../../core/errors.js'
+import { isWithin } from '../../core/near-paths.js'
 import { invalid } from '../../core/options.js'
 import { beginningOf } from '../../core/text.js'
 import { openFork, type OpenForkOptions } from '../../fork/open-fork.js'
@@ -8,7 +8,7 @@ import { realDirectory } from '../permissions/workspace-roots.js'
 import type { ParsedOptions } from './session-options.js'
 
 /** Where applies and discards of a session's forks are recorded. */
-type ForkRecord = Pick<OpenForkOptions, 'journal' | 'runId' | 'nodeId'>
+export type ForkRecord = Pick<OpenForkOptions, 'journal' | 'runId' | 'nodeId'>
 
 /** The node of the rows about forks, in the run of the session. */
 const FORK_NODE = 'forks'
@@ -57,7 +57,7 @@ export async function forkOfOptions(id: string, options: ParsedOptions): Promise
 
 /** Refuses roots that are not in the directory that was forked: calls would work in them, and not in the fork. */
 export function checkForkedRoots(roots: readonly string[], { base }: Fork): void {
-  const outside = roots.find((root) => root !== base && (relative(base, root).startsWith('..') || relative(base, root) === root))
+  const outside = roots.find((root) => !isWithin(base, root))
   if (outside !== undefined) {
     throw invalid(
       `${outside} is not in ${base}, of which the session has a fork: leave it out of the workspace, or fork a directory around both.`,

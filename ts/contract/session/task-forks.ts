@@ -1,25 +1,25 @@
 import { unlessAborted } from '../../core/abort.js'
 import { ToolError } from '../../core/errors.js'
 import { beginningOf } from '../../core/text.js'
-import { openFork, type OpenForkOptions } from '../../fork/open-fork.js'
+import { openFork } from '../../fork/open-fork.js'
 import type { AppliedFork, ApplyForkOptions, Fork, ForkStatus } from '../../fork/fork.js'
 import type { AgentDefinition } from '../agents/manifest.js'
 import type { Access } from '../call/scope.js'
 import { ContractFailure } from '../registry/envelope.js'
 import type { TaskFork } from '../registry/tool-runtime.js'
 import type { SessionForks } from './session.js'
-import { leaveFork } from './session-fork.js'
+import { type ForkRecord, leaveFork } from './session-fork.js'
 
 /** The most changes that the result of a task names. */
 const MAX_CHANGES = 200
 
 /** The forks of the subagents of a session and of those below them. */
 export class TaskForks implements SessionForks {
-  readonly #record: Pick<OpenForkOptions, 'journal' | 'runId' | 'nodeId'>
+  readonly #record: ForkRecord
   readonly #all = new Map<string, Fork>()
   #isClosed = false
 
-  constructor(record: Pick<OpenForkOptions, 'journal' | 'runId' | 'nodeId'>) {
+  constructor(record: ForkRecord) {
     this.#record = record
   }
 
