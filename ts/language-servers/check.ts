@@ -25,6 +25,8 @@ export interface Check {
   checked: number
   /** How many of the files are not checked yet. */
   left: number
+  /** Whether another check waited, which goes on with them. */
+  isTakenOver: boolean
   /** Whether the changed files themselves and those that import them were checked. */
   hasNear: boolean
 }
@@ -42,6 +44,8 @@ export interface CheckedFiles {
 
 /** How long a server that speaks by itself is quiet when it has said what it has to say, in milliseconds. */
 const QUIET_MS = 150
+/** How long a check may learn of the text before what it does not know of far files, in milliseconds. It then compares what it knows. */
+const LEARN_MS = 30_000
 /** How many files are asked for at once. */
 const AT_ONCE = 8
 
@@ -121,37 +125,26 @@ class RunningCheck {
     this.#check.hasNear = true
   }
 
-  /** Checks the other files as long as nobody waits for the server. */
+  /** Checks the other files as long as nobody waits for the server, and until the time of the check is over. */
   async checkFar(): Promise<string[]> {
     const { changes, dependents, near, isWaitedFor, read } = this.#files
     const session = this.#session
     const far = !isWaitedFor.aborted ? await this.#opened(dependents.slice(near), read) : dependents.slice(near)
     this.#signal = AbortSignal.any([this.#signal, isWaitedFor])
-    if (!isWaitedFor.aborted && far.some((path) => !this.#known.has(path))) {
+    if (!this.#signal.aborted && far.some((path) => !this.#known.has(path))) {
       for (const { path, before } of changes) session.setText(path, before)
-      await this.#unlessWaitedFor(() => this.#learn(far))
+      const learning = AbortSignal.any([this.#signal, AbortSignal.timeout(LEARN_MS)])
+      await unlessEnded(learning, () => this.#learn(far, learning))
       this.#showNow()
     }
     const left: string[] = []
     await inTurns(far, async (path) => {
-      const isLooked = this.#known.has(path) && (await this.#unlessWaitedFor(() => this.#look(path)))
+      const isLooked = this.#known.has(path) && (await unlessEnded(this.#signal, () => this.#look(path)))
       if (!isLooked) left.push(path)
     })
+    this.#check.isTakenOver = isWaitedFor.aborted
     if (!session.pulls) this.#takeSpoken()
     return left
-  }
-
-  /** Does a work on far files. @returns whether it was done: another check that waits ends it. */
-  async #unlessWaitedFor(work: () => Promise<void>): Promise<boolean> {
-    const { isWaitedFor } = this.#files
-    if (isWaitedFor.aborted) return false
-    try {
-      await work()
-      return true
-    } catch (error) {
-      if (isWaitedFor.aborted) return false
-      throw error
-    }
   }
 
   /** Shows the server the texts of now. */
@@ -160,12 +153,12 @@ class RunningCheck {
   }
 
   /** Asks for what is not known of files yet. */
-  async #learn(paths: readonly string[]): Promise<void> {
+  async #learn(paths: readonly string[], signal = this.#signal): Promise<void> {
     const unknown = paths.filter((path) => !this.#known.has(path))
     const session = this.#session
-    await inTurns(unknown, async (path) => void this.#known.set(path, await session.problems(path, this.#signal)))
+    await inTurns(unknown, async (path) => void this.#known.set(path, await session.problems(path, signal)))
     if (session.pulls || unknown.length === 0) return
-    await session.quiet(QUIET_MS, this.#signal)
+    await session.quiet(QUIET_MS, signal)
     for (const path of unknown) this.#known.set(path, session.publishedOf(path) ?? [])
   }
 
@@ -209,6 +202,18 @@ class RunningCheck {
       opened.add(path)
     })
     return paths.filter((path) => opened.has(path))
+  }
+}
+
+/** Does a work until a signal. @returns whether it was done. */
+async function unlessEnded(signal: AbortSignal, work: () => Promise<void>): Promise<boolean> {
+  if (signal.aborted) return false
+  try {
+    await work()
+    return true
+  } catch (error) {
+    if (signal.aborted) return false
+    throw error
   }
 }
 

@@ -157,7 +157,7 @@ export class LanguageServers {
     host: ServerHost,
     signal: AbortSignal | undefined,
   ): Promise<string | undefined> {
-    const check: Check = { found: [], checked: 0, left: 0, hasNear: false }
+    const check: Check = { found: [], checked: 0, left: 0, isTakenOver: false, hasNear: false }
     const { rootDir } = host
     const { name } = slot.server
     let onNear: () => void = () => undefined
@@ -250,8 +250,8 @@ export class LanguageServers {
 
   /** Adds to what is to be told: of several edits, what they have found together, and the last word on how much was checked. */
   #addLate(name: string, { edited, check, rootDir }: LateCheck): void {
-    // The next check goes on with what this one has left, and its answer says so.
-    if (check.found.length === 0 && check.left > 0) return
+    // The answer of the check that goes on says what is left.
+    if (check.found.length === 0 && check.isTakenOver) return
     const last = this.#late.get(name)
     const before =
       last === undefined || typeof last === 'string' ? { edited: [], found: [] } : { edited: last.edited, found: last.check.found }

@@ -1,6 +1,6 @@
 import { createTools, type Fork, type LanguageServerOptions, openFork, openJournal } from 'toolwright'
 import type { ToolSet } from 'ai'
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,6 +20,8 @@ type Kind =
   | 'registers'
   | 'mute'
   | 'late'
+  | 'stuck'
+  | 'records'
   | 'garbage'
   | 'endless'
   | 'dies'
@@ -152,6 +154,80 @@ describe.skipIf(process.platform !== 'linux')('createTools({ languageServers })'
       )
     })
     expect(await call('bash', { cmd: 'true' })).toBe('(no output)')
+  })
+
+  // A check may end before its answer, with it, or after it.
+  for (const waitMs of [1, 60, 150, 200, 10_000]) {
+    test(`what is told of an edit is told once, where its answer waits for ${waitMs} ms and the server speaks twice`, async () => {
+      const { write, call, put } = scene('twice', '', { waitMs })
+      put('b.ts', "import './a.js' // needs a.ts\n")
+      put('a.ts', 'fine\n')
+      let told = ''
+      for (let edit = 0; edit < 5; edit += 1) {
+        // eslint-disable-next-line no-await-in-loop -- one after the other
+        const answer = await write('a.ts', `HERE ${edit}\nBAD ${edit}\n`)
+        told += answer
+        let next = ''
+        for (let turn = 0; turn < 100 && /not checked yet/iu.test(answer) && !next.includes('language server'); turn += 1) {
+          await sleep(50) // eslint-disable-line no-await-in-loop
+          next += await call('bash', { cmd: 'true' }) // eslint-disable-line no-await-in-loop
+        }
+        await sleep(20) // eslint-disable-line no-await-in-loop
+        const last = await call('bash', { cmd: 'true' }) // eslint-disable-line no-await-in-loop
+        expect(last).toBe('(no output)')
+        told += next
+      }
+      for (let edit = 0; edit < 5; edit += 1) expect(told.split(`bad: BAD ${edit}`)).toHaveLength(2)
+    })
+  }
+
+  test('a server of a host is started by its command line, with its options, settings and languages', async () => {
+    const { root, put, text } = makeSandbox()
+    put('bin/jdtls', `#!/bin/sh\nprintf '%s\\n' "$@" > arguments.txt\nexec '${process.execPath}' '${script}' records\n`)
+    chmodSync(join(root, 'bin/jdtls'), 0o755)
+    const java = {
+      command: ['./bin/jdtls', '-data', '.cache/jdtls'],
+      languages: { '.java': 'java' },
+      initializationOptions: { bundles: [] },
+      settings: { java: { autobuild: { enabled: false } } },
+    }
+    const tools = createTools({ rootDir: root, languageServers: { servers: { java }, waitMs: 10_000 } })
+    onTestFinished(() => tools[Symbol.asyncDispose]())
+    const input = { path: 'Shop.java', content: 'class Shop {}\nBAD\n' }
+    const output = await tools.write.execute(input, { toolCallId: 'x' })
+    const shown = tools.write.toModelOutput?.({ toolCallId: 'x', input, output }) as { value: string }
+    expect(shown.value).toContain('New problems by the java language server (1 file checked):\nShop.java:2: error S1: bad: BAD')
+    expect(text('arguments.txt')).toBe('-data\n.cache/jdtls\n')
+    const heard = text('heard.jsonl')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { method: string; params: unknown })
+    const params = (method: string): unknown => heard.find((message) => message.method === method)?.params
+    expect(params('initialize')).toMatchObject({ initializationOptions: { bundles: [] } })
+    expect(params('workspace/didChangeConfiguration')).toEqual({ settings: java.settings })
+    expect(params('textDocument/didOpen')).toMatchObject({ textDocument: { languageId: 'java' } })
+    expect(await tools.lsp.execute({ action: 'diagnostics', path: 'Shop.java' } as never)).toBe('Shop.java:2: error S1: bad: BAD')
+  })
+
+  test('a check whose time is over tells what it has found, and how many files it has not checked', { timeout: 60_000 }, async () => {
+    const timeout = AbortSignal.timeout.bind(AbortSignal)
+    // A minute, in a moment.
+    const spy = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms >= 30_000 ? ms / 15 : ms))
+    onTestFinished(() => spy.mockRestore())
+    const { put, write, call } = scene('stuck')
+    put('far.ts', "import './middle.js'\n")
+    put('middle.ts', "import './near.js'\nneeds a.ts\n")
+    put('near.ts', "import './a.js'\n")
+    put('a.ts', 'HERE\n')
+    const late = async (expected: string): Promise<void> => {
+      await eventually(async () => expect(await call('bash', { cmd: 'true' })).toContain(expected))
+    }
+    expect(await write('a.ts', 'HERE too\n')).toContain(
+      '(No new problems by the typescript language server in 2 files; 2 files that may depend on it not checked yet.)',
+    )
+    await late('(Of the edit of a.ts: no new problems by the typescript language server in 3 files, 1 not.)')
+    expect(await write('a.ts', 'gone\n')).toContain('2 files that may depend on it not checked yet')
+    await late('by the typescript language server (3 files checked, 1 not):\nmiddle.ts:2: error S2: a.ts lacks it')
   })
 
   test('no answer is not taken for a clean file', async () => {

@@ -1,11 +1,11 @@
 /**
  * A language server for tests. It knows one problem: a line with `BAD`. The first argument says how it behaves.
  *
- * pull, push: well; `twice` pushes nothing of a text first, and its problems a little later; `registers` answers when it is asked, and says so late; `mute` pushes nothing; `late` answers after the other arguments' milliseconds; the others are hostile.
+ * pull, push: well; `twice` pushes nothing of a text first, and its problems a little later; `registers` answers when it is asked, and says so late; `mute` pushes nothing; `late` answers after the other arguments' milliseconds; `stuck` never answers of a file `far.ts`; `records` writes what it hears to `heard.jsonl`; the others are hostile.
  */
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 
 const [kind, argument] = process.argv.slice(2)
 const texts = new Map()
@@ -73,6 +73,7 @@ const notifications = {
 }
 
 function receive({ id, method, params }) {
+  if (kind === 'records') appendFileSync('heard.jsonl', `${JSON.stringify({ method, params })}\n`)
   if (method === 'initialize') {
     const capabilities = {
       textDocumentSync: 1,
@@ -97,6 +98,7 @@ function receive({ id, method, params }) {
   if (id === undefined) return
   if (method !== 'textDocument/diagnostic') return send({ id, result: null })
   const answer = () => send({ id, result: { kind: 'full', items: diagnosticsOf(params.textDocument.uri) } })
+  if (kind === 'stuck' && params.textDocument.uri.endsWith('/far.ts')) return
   if (kind === 'late') setTimeout(answer, Number(argument))
   else answer()
 }
