@@ -52,9 +52,9 @@ export function checkedTools(root: string, languageServers: LanguageServerOption
   /** Everything that is told of an edit, in its answer and in the next ones. */
   const told = async (path: string, content: string): Promise<string> => {
     const text = await write(path, content)
-    for (let turn = 0; turn < 600 && /not checked yet|Not checked yet/u.test(text.split('\n(').at(-1) ?? text); turn += 1) {
+    for (let turn = 0; turn < 300 && /not checked yet|Not checked yet/u.test(text.split('\n(').at(-1) ?? text); turn += 1) {
       // eslint-disable-next-line no-await-in-loop -- until it is told
-      await sleep(100)
+      await sleep(250)
       // eslint-disable-next-line no-await-in-loop -- until it is told
       const next = await late()
       if (next.includes('language server')) return `${text}\n${next}`
@@ -69,7 +69,8 @@ interface ComparedProject {
   /** The files that are edited, from the root. */
   sources: readonly string[]
   mutations: readonly Mutation[]
-  edits: number
+  /** How many changes are made. Each is taken back, which is an edit too. */
+  changes: number
   languageServers: LanguageServerOptions
   /** What the compiler says of the whole. */
   wholeOf(root: string): Problems
@@ -77,30 +78,55 @@ interface ComparedProject {
   toldIn(text: string): string[]
 }
 
-/** @returns the edits of which something else was told, and the time of each until all was told, in milliseconds. */
-export async function compareEdits(project: ComparedProject): Promise<{ wrong: string[]; medianMs: number }> {
-  const { root, sources, mutations, edits, wholeOf, toldIn } = project
+/** What became of edits. */
+interface ComparedEdits {
+  edits: number
+  /** Edits with so many problems that an answer shows the first of them. */
+  cut: number
+  /** Those of which something else was told. */
+  wrong: string[]
+  /** Until all was told of an edit, in milliseconds. */
+  medianMs: number
+}
+
+/** Makes changes and takes them back. What is told of each edit is compared with what the compiler says of the whole before and after it. */
+export async function compareEdits(project: ComparedProject): Promise<ComparedEdits> {
+  const { root, sources, mutations, changes, wholeOf, toldIn } = project
   const { told } = checkedTools(root, project.languageServers)
   const pick = numbers(Number(process.env['TOOLWRIGHT_SEED'] ?? 1))
   const clean = wholeOf(root)
   const wrong: string[] = []
   const times: number[] = []
-  for (let edit = 0; edit < edits; edit += 1) {
+  let cut = 0
+  const edit = async (path: string, content: string, what: string): Promise<(before: Problems, now: Problems) => void> => {
+    const began = performance.now()
+    const text = await told(path, content)
+    times.push(performance.now() - began)
+    const ours = toldIn(text).toSorted()
+    return (before, now) => {
+      const whole = added(now, before)
+      const isCut = /\(\d+ more; see/u.test(text)
+      if (isCut) cut += 1
+      const isSame = isCut ? ours.every((one) => whole.includes(one)) : JSON.stringify(ours) === JSON.stringify(whole)
+      if (!isSame) wrong.push(`${path}, ${what}: told ${JSON.stringify(ours)}, whole ${JSON.stringify(whole)}\n${text.slice(0, 400)}`)
+    }
+  }
+  for (let change = 0; change < changes; change += 1) {
     const path = sources[pick(sources.length)] as string
     const old = readFileSync(join(root, path), 'utf8')
-    const mutate = mutations[pick(mutations.length)] as Mutation
-    const began = performance.now()
+    const mutation = pick(mutations.length)
     // eslint-disable-next-line no-await-in-loop -- one edit after the other
-    const text = await told(path, mutate(old, pick))
-    times.push(performance.now() - began)
-    const whole = added(wholeOf(root), clean)
-    const ours = toldIn(text).toSorted()
-    const isCut = /\(\d+ more; see/u.test(text)
-    const isSame = isCut ? ours.every((one) => whole.includes(one)) : JSON.stringify(ours) === JSON.stringify(whole)
-    if (!isSame) wrong.push(`${path}: told ${JSON.stringify(ours)}, whole ${JSON.stringify(whole)}\n${text.slice(0, 400)}`)
+    const compareMade = await edit(path, (mutations[mutation] as Mutation)(old, pick), `mutation ${mutation}`)
+    const whole = wholeOf(root)
+    compareMade(clean, whole)
     // eslint-disable-next-line no-await-in-loop -- one edit after the other
-    await told(path, old)
+    const compareTakenBack = await edit(path, old, `mutation ${mutation} taken back`)
+    compareTakenBack(whole, clean)
   }
   times.sort((a, b) => a - b)
-  return { wrong, medianMs: Math.round(times[times.length >> 1] ?? 0) }
+  return { edits: times.length, cut, wrong, medianMs: Math.round(times[times.length >> 1] ?? 0) }
 }
+
+/** One line for the log of a run. */
+export const summaryOf = ({ edits, cut, wrong, medianMs }: ComparedEdits, files: string): string =>
+  `${edits} edits of ${files}: ${edits - wrong.length} right (${cut} of them shown in part), median ${medianMs} ms until all was told`
