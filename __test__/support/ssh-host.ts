@@ -42,9 +42,8 @@ export class SshHost {
     return readFileSync(join(this.folder, 'log'), 'utf8')
   }
 
-  makeKey(name: string, kind: string): void {
-    const args = ['-q', '-t', kind, '-N', '', '-C', 'test', '-f', join(this.folder, name)]
-    execFileSync('ssh-keygen', kind === 'ecdsa' ? [...args, '-b', '256'] : args)
+  makeKey(name: string, kind: string, bits = kind === 'rsa' ? 2048 : 256): void {
+    execFileSync('ssh-keygen', ['-q', '-t', kind, '-b', String(bits), '-N', '', '-C', 'test', '-f', join(this.folder, name)])
   }
 
   async #open(kinds: readonly string[]): Promise<void> {

@@ -1,5 +1,6 @@
 // docs/guides/credentials.md, "SSH": commands log in with a key that they never see, to its hosts alone
 import { execFileSync } from 'node:child_process'
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTools, type SandboxHosts, type SandboxSshKey } from 'toolwright'
 import { describe, expect, test } from 'vitest'
@@ -30,7 +31,7 @@ for word in sys.argv[1:]:
 `
 
 describe.skipIf(!isHeld || !hasSshd)('keys of SSH hosts', { timeout: 180_000 }, () => {
-  const host = SshHost.ofSuite()
+  const host = SshHost.ofSuite(['ed25519', 'ecdsa', 'rsa'])
   const strange = SshHost.ofSuite(['ed25519'])
 
   function commands(keys: SandboxSshKey[] | undefined, more: Partial<SandboxHosts> = {}) {
@@ -64,7 +65,7 @@ cd site; echo text >file; git add file; git commit -qm first; git push -q origin
     expect(uses).toEqual([expect.objectContaining({ credential: 'SSH_AUTH_SOCK', method: 'SIGN', path: host.user, count: 3 })])
   })
 
-  test.each(['ed25519', 'ecdsa'])('a key of kind %s that a function gives', async (kind) => {
+  test.each(['ed25519', 'ecdsa', 'rsa'])('a key of kind %s that a function gives', async (kind) => {
     let asked = 0
     const privateKey = async (): Promise<string> => {
       asked += 1
@@ -75,6 +76,15 @@ cd site; echo text >file; git add file; git commit -qm first; git push -q origin
     expect(asked).toBe(0)
     expect(await sh(`${login()} echo here; ${login()} echo again`)).toBe('here\nagain\n')
     expect(asked).toBe(1)
+  })
+
+  test.each([2048, 3072, 4096])('an RSA key of %i bits, by both of its signatures', async (bits) => {
+    host.makeKey(`rsa-${bits}`, 'rsa', bits)
+    appendFileSync(join(host.folder, 'authorized'), host.publicKey(`rsa-${bits}`))
+    const { sh } = commands([own({ privateKey: host.key(`rsa-${bits}`) })])
+    for (const how of ['rsa-sha2-256', 'rsa-sha2-512']) {
+      expect(await sh(`${login(NAME, `-o PubkeyAcceptedAlgorithms=${how}`)} echo ${how}`)).toBe(`${how}\n`)
+    }
   })
 
   test('hosts with keys of every kind', async () => {
@@ -174,9 +184,9 @@ print('answered', len(answered))
 
   test('a key that cannot be meant is refused, and no message has it', async () => {
     const secret = host.key().split('\n')[2] as string
-    host.makeKey('rsa', 'rsa')
+    host.makeKey('small', 'rsa', 1024)
     const wrong: [Partial<SandboxSshKey>, string][] = [
-      [{ privateKey: host.key('rsa') }, 'privateKey: it is of a kind that is not signed with'],
+      [{ privateKey: host.key('small') }, 'privateKey: it is no RSA key of 2048 to 4096 bits'],
       [{ privateKey: `${host.key().slice(0, 120)}\n-----END OPENSSH PRIVATE KEY-----` }, 'privateKey: its'],
       [{ knownHosts: host.knownAs(OTHER) }, `knownHosts: it has no key of ${NAME}`],
       [{ knownHosts: '|1|abc= ssh-ed25519 AAAA' }, 'knownHosts: line 1'],

@@ -8,8 +8,8 @@ import { type Check, type Checks, group, listOf, must, text } from './options.js
  */
 export interface SandboxSshKey {
   /**
-   * The private key in the form of OpenSSH, without a passphrase: ed25519, ecdsa-sha2-nistp256 or ecdsa-sha2-nistp384. Or a function
-   * that gives it when a command first asks the agent.
+   * The private key in the form of OpenSSH, without a passphrase: ed25519, ecdsa-sha2-nistp256, ecdsa-sha2-nistp384, or RSA with 2,048 to
+   * 4,096 bits. Or a function that gives it when a command first asks the agent.
    */
   privateKey: string | (() => string | PromiseLike<string>)
   /** The hosts that it is for: `git.example.com`, at port 22 or at another one (`git.example.com:2222`). It does not allow them. */

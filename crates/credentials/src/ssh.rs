@@ -3,6 +3,7 @@
 mod agent;
 mod host_key;
 mod private_key;
+mod rsa;
 mod wire;
 
 #[cfg(test)]

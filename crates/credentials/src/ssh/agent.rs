@@ -96,7 +96,9 @@ impl Agent {
 
     fn sign(&self, credentials: &[SshCredential], from: Reader<'_>) -> (Vec<u8>, Option<Outcome>) {
         let refused = |signed, why| (vec![FAILURE], Some(Outcome { signed, refused: Some(why) }));
-        let Some((public, data)) = read_sign(from) else { return refused(None, Why::Unclear) };
+        let Some((public, data, flags)) = read_sign(from) else {
+            return refused(None, Why::Unclear);
+        };
         let has_key = |one: &SshCredential| one.key().is_some_and(|key| key.public == public);
         let mut own = credentials.iter().filter(|one| has_key(one)).peekable();
         let Session::Of { number, host_key } = &self.session else {
@@ -105,14 +107,17 @@ impl Agent {
         let Some(key) = own.peek().and_then(|one| one.key()) else {
             return refused(None, Why::Unclear);
         };
-        let Some(user) = read_authentication(data, number, host_key, public, key.kind()) else {
+        let Some(algorithm) = key.algorithm(flags) else { return refused(None, Why::Unclear) };
+        let Some(user) = read_authentication(data, number, host_key, public, algorithm) else {
             return refused(None, Why::Unclear);
         };
         let Some(host) = own.find_map(|one| one.host_of(host_key)) else {
             return refused(None, Why::Rule);
         };
         let signed = Some((host.clone(), user));
-        let Some(signature) = key.sign(data) else { return refused(signed, Why::NoValue) };
+        let Some(signature) = key.sign(algorithm, data) else {
+            return refused(signed, Why::NoValue);
+        };
         let mut answer = vec![SIGNED];
         put_text(&mut answer, &signature);
         (answer, Some(Outcome { signed, refused: None }))
@@ -132,12 +137,11 @@ fn identities(credentials: &[SshCredential]) -> Vec<u8> {
     answer
 }
 
-/// The key and what it is to sign. Flags choose between the signatures of RSA alone.
-fn read_sign(mut from: Reader<'_>) -> Option<(&[u8], &[u8])> {
-    let (public, data) = (from.text()?, from.text()?);
-    from.number()?;
+/// The key, what it is to sign, and the flags, which choose between the signatures of RSA alone.
+fn read_sign(mut from: Reader<'_>) -> Option<(&[u8], &[u8], u32)> {
+    let (public, data, flags) = (from.text()?, from.text()?, from.number()?);
     from.end()?;
-    Some((public, data))
+    Some((public, data, flags))
 }
 
 /// The user, if it is a request for authentication with this key in this session (RFC 4252, 7).
@@ -146,7 +150,7 @@ fn read_authentication(
     number: &[u8],
     host_key: &[u8],
     public: &[u8],
-    kind: &str,
+    own: &str,
 ) -> Option<String> {
     let mut from = Reader::new(data);
     if from.text()? != number || from.byte()? != AUTHENTICATION {
@@ -162,7 +166,7 @@ fn read_authentication(
     from.end()?;
     let is_own = service == b"ssh-connection"
         && has_signature == 1
-        && algorithm == kind.as_bytes()
+        && algorithm == own.as_bytes()
         && key == public;
     let user = std::str::from_utf8(user).ok().filter(|_| is_own)?;
     Some(user.chars().take(MAX_USER).collect())

@@ -5,12 +5,14 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::rand::SystemRandom;
+use ring::rsa;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED_SIGNING, EcdsaKeyPair,
     EcdsaSigningAlgorithm, Ed25519KeyPair,
 };
 use zeroize::Zeroizing;
 
+use super::rsa as rsa_key;
 use super::wire::{Reader, fixed, put_large_number, put_text};
 
 const BEGIN: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
@@ -30,6 +32,7 @@ pub(crate) struct PrivateKey {
 enum Pair {
     Ed25519(Ed25519KeyPair),
     Ecdsa(EcdsaKeyPair),
+    Rsa(rsa::KeyPair),
 }
 
 impl PrivateKey {
@@ -46,10 +49,10 @@ impl PrivateKey {
         read(&Zeroizing::new(decoded)).unwrap_or(Err("its content cannot be read"))
     }
 
-    /// The signature of a message, as SSH writes it. `None`: there are no random numbers.
-    pub(super) fn sign(&self, message: &[u8]) -> Option<Vec<u8>> {
+    /// The signature of a message, as SSH writes it, by one of its [algorithms](Self::algorithm). `None`: there are no random numbers.
+    pub(super) fn sign(&self, algorithm: &str, message: &[u8]) -> Option<Vec<u8>> {
         let mut signature = Vec::with_capacity(128);
-        put_text(&mut signature, self.kind.as_bytes());
+        put_text(&mut signature, algorithm.as_bytes());
         match &self.pair {
             Pair::Ed25519(pair) => put_text(&mut signature, pair.sign(message).as_ref()),
             Pair::Ecdsa(pair) => {
@@ -60,12 +63,18 @@ impl PrivateKey {
                 put_large_number(&mut numbers, s);
                 put_text(&mut signature, &numbers);
             }
+            Pair::Rsa(pair) => put_text(&mut signature, &rsa_key::sign(pair, algorithm, message)?),
         }
         Some(signature)
     }
 
-    pub(super) fn kind(&self) -> &'static str {
-        self.kind
+    /// The name of the signature that the flags of a request ask for: of an RSA key alone it is another one than its kind. `None`: it
+    /// does not sign so.
+    pub(super) fn algorithm(&self, flags: u32) -> Option<&'static str> {
+        match self.pair {
+            Pair::Rsa(_) => rsa_key::algorithm(flags),
+            Pair::Ed25519(_) | Pair::Ecdsa(_) => Some(self.kind),
+        }
     }
 }
 
@@ -104,9 +113,13 @@ fn read(bytes: &[u8]) -> Option<Result<PrivateKey, &'static str>> {
             let pair = ecdsa::<48>(&ECDSA_P384_SHA384_FIXED_SIGNING, &mut from)?;
             ("ecdsa-sha2-nistp384", pair)
         }
+        b"ssh-rsa" => match rsa_key::read(&mut from) {
+            Some(pair) => (rsa_key::KIND, Pair::Rsa(pair)),
+            None => return Some(Err("it is no RSA key of 2048 to 4096 bits")),
+        },
         _ => {
             return Some(Err(
-                "it is of a kind that is not signed with: ed25519, ecdsa-sha2-nistp256 and ecdsa-sha2-nistp384 are",
+                "it is of a kind that is not signed with: ed25519, ecdsa-sha2-nistp256, ecdsa-sha2-nistp384 and rsa are",
             ));
         }
     };
