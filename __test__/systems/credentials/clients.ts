@@ -1,18 +1,15 @@
-// docs/guides/credentials.md: programs that need no setting to use a token that they never see
+/** Programs that use a token without a setting of their own, and the pages that they ask for. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SandboxCredential } from 'toolwright'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { isHeld } from '../confinement/asking-host.ts'
-import { CANARY, CANARY_FORMS, CredentialHost } from '../support/credential-host.ts'
-import { installedPackages } from '../support/installed-packages.ts'
+import type { CredentialHost } from '../../support/credential-host.ts'
+import { installedPackages } from '../../support/installed-packages.ts'
 
 /** Where programs are that the machine's PATH does not have. */
 const MORE = process.env['TOOLWRIGHT_TEST_CLIENTS'] ?? ''
-const PATH = [MORE, process.env['PATH']].filter(Boolean).join(':')
+export const PATH = [MORE, process.env['PATH']].filter(Boolean).join(':')
 
-const has = (program: string, args = ['--version']): boolean => {
+export const has = (program: string, args = ['--version']): boolean => {
   try {
     execFileSync(program, args, { stdio: 'ignore', env: { ...process.env, PATH } })
     return true
@@ -23,9 +20,9 @@ const has = (program: string, args = ['--version']): boolean => {
 }
 
 const here = (name: string, text: string): string => `cat >${name} <<'END'\n${text}\nEND\n`
-const bearer: SandboxCredential['send'] = 'bearer'
+export const bearer: SandboxCredential['send'] = 'bearer'
 
-interface Client {
+export interface Client {
   program: string
   version?: string[]
   send?: SandboxCredential['send']
@@ -33,14 +30,16 @@ interface Client {
   expected?: RegExp
 }
 
-const clients: Record<string, Client> = {
+export const clients: Record<string, Client> = {
   curl: { program: 'curl', script: 'curl -sS --fail -H "Authorization: Bearer $TOKEN" https://api.cred.test/page' },
   wget: { program: 'wget', script: 'wget -q -O - --header "Authorization: Bearer $TOKEN" https://api.cred.test/page' },
   'git over https': {
     program: 'git',
     send: 'basic',
-    script: `git config --global credential.helper '!f() { echo username=x; echo password=$TOKEN; }; f'
-git clone -q https://api.cred.test/git/site.git && cd site && git config user.name x && git config user.email x@y.z
+    // By variables alone: sandbox-runtime closes git's files.
+    script: `export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=credential.helper GIT_CONFIG_VALUE_0='!f() { echo username=x; echo password=$TOKEN; }; f'
+export GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@y.z GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x@y.z
+git clone -q https://api.cred.test/git/site.git && cd site &&
 echo text >file; git add file; git commit -qm first && git push -q origin HEAD:main && git ls-remote origin`,
     expected: /refs\/heads\/main/u,
   },
@@ -147,7 +146,7 @@ puts Net::HTTP.start(uri.host, uri.port, use_ssl: true) { |http| http.request(re
   },
 }
 
-const nodes = ['22', '24', '26'] as const
+export const nodes = ['22', '24', '26'] as const
 for (const version of nodes) {
   const program = `node${version}`
   const node = `"$NODES/${program}/bin/node"`
@@ -163,63 +162,34 @@ for (const version of nodes) {
   }
 }
 
-describe.skipIf(!isHeld)('clients of the host of a credential', { timeout: 180_000 }, () => {
-  const host = CredentialHost.ofSuite()
-  let installed = ''
-  beforeAll(async () => {
-    const platform = `${process.platform}-${process.arch}`
-    const packages = nodes.map((version) => `node${version}@npm:node-${platform}@${version}`)
-    // The first one is asked for at the registry, which knows no aliases.
-    installed = join(await installedPackages('nodes', ['semver', ...packages]), 'node_modules')
-  }, 600_000)
-  beforeAll(() => {
-    const { pages } = host
-    pages.set('/page', 'the page')
-    const dist = { tarball: 'https://api.cred.test/test-package.tgz', integrity: `sha512-${Buffer.alloc(64).toString('base64')}` }
-    const version = { name: 'test-package', version: '1.2.3', dist }
-    pages.set(
-      '/test-package',
-      JSON.stringify({ name: 'test-package', 'dist-tags': { latest: '1.2.3' }, versions: { '1.2.3': version }, time: {} }),
-    )
-    const wheel = 'test_package-1.2.3-py3-none-any.whl'
-    pages.set(
-      '/simple/test-package/',
-      `<!DOCTYPE html><html><body><a href="/files/${wheel}" data-dist-info-metadata="true">${wheel}</a></body></html>`,
-    )
-    pages.set(`/files/${wheel}.metadata`, 'Metadata-Version: 2.1\nName: test-package\nVersion: 1.2.3\n')
-    pages.set(`/files/${wheel}`, (_, response) => void response.end(wheelOf()))
-    pages.set('/cargo/config.json', JSON.stringify({ dl: 'https://api.cred.test/dl', api: 'https://api.cred.test', 'auth-required': true }))
-    const found = { crates: [{ name: 'test-package', max_version: '1.2.3', description: 'of a test' }], meta: { total: 1 } }
-    pages.set('/api/v1/crates', JSON.stringify(found))
-  })
+/** The folder of the versions of Node, each in one of its own. */
+export async function installedNodes(): Promise<string> {
+  const platform = `${process.platform}-${process.arch}`
+  const packages = nodes.map((version) => `node${version}@npm:node-${platform}@${version}`)
+  // The first one is asked for at the registry, which knows no aliases.
+  return join(await installedPackages('nodes', ['semver', ...packages]), 'node_modules')
+}
 
-  test.each(Object.entries(clients))('%s', async (_, { program, version, send = bearer, script, expected = /the page/u }) => {
-    if (!program.startsWith('node2') && !has(program, version)) return
-    const { sh, root, put, outside } = host.commands(
-      [{ variable: 'TOKEN', hosts: ['api.cred.test'], value: CANARY, send }],
-      {},
-      {
-        env: {
-          allow: [],
-          set: { PATH, HOME: '/tmp', NODES: installed, RUSTUP: process.env['RUSTUP_HOME'] ?? join(process.env['HOME'] ?? '', '.rustup') },
-        },
-      },
-    )
-    mkdirSync(join(root, 'home'))
-    const bare = join(outside, 'site.git')
-    execFileSync('git', ['init', '-q', '--bare', '-b', 'main', bare])
-    execFileSync('git', ['-C', bare, 'config', 'http.receivepack', 'true'])
-    host.repository = outside
-    put('script', `${script}\necho; env; grep -rla CANARY . 2>/dev/null; true`)
-    // Nothing of the machine's environment, and what comes with the credential.
-    const output = await sh(
-      'exec env -i PATH="$PATH" HOME=$PWD/home RUSTUP_HOME="$RUSTUP" NODES="$NODES" TOKEN="$TOKEN" $(env | grep =/dev/toolwright-trust) bash script',
-    )
-    expect(output).toMatch(expected)
-    for (const form of CANARY_FORMS) expect(output).not.toContain(form)
-    expect(host.visits.some(({ headers }) => JSON.stringify(headers).includes('authorization'))).toBe(true)
-  })
-})
+/** What a host has for the clients. */
+export function servePages({ pages }: CredentialHost): void {
+  pages.set('/page', 'the page')
+  const dist = { tarball: 'https://api.cred.test/test-package.tgz', integrity: `sha512-${Buffer.alloc(64).toString('base64')}` }
+  const version = { name: 'test-package', version: '1.2.3', dist }
+  pages.set(
+    '/test-package',
+    JSON.stringify({ name: 'test-package', 'dist-tags': { latest: '1.2.3' }, versions: { '1.2.3': version }, time: {} }),
+  )
+  const wheel = 'test_package-1.2.3-py3-none-any.whl'
+  pages.set(
+    '/simple/test-package/',
+    `<!DOCTYPE html><html><body><a href="/files/${wheel}" data-dist-info-metadata="true">${wheel}</a></body></html>`,
+  )
+  pages.set(`/files/${wheel}.metadata`, 'Metadata-Version: 2.1\nName: test-package\nVersion: 1.2.3\n')
+  pages.set(`/files/${wheel}`, (_, response) => void response.end(wheelOf()))
+  pages.set('/cargo/config.json', JSON.stringify({ dl: 'https://api.cred.test/dl', api: 'https://api.cred.test', 'auth-required': true }))
+  const found = { crates: [{ name: 'test-package', max_version: '1.2.3', description: 'of a test' }], meta: { total: 1 } }
+  pages.set('/api/v1/crates', JSON.stringify(found))
+}
 
 /** An archive with the metadata of a package, not compressed. */
 function wheelOf(): Buffer {
