@@ -457,6 +457,9 @@ export declare function actOnFork(request: Record<string, any>, cancel: CancelHa
 /** Answers a question for a value; without one, that there is none. */
 export declare function answerCredential(question: number, value?: string | undefined | null): void
 
+/** Decides about a use: without `refusal`, the request may have the credential. */
+export declare function answerCredentialUse(question: number, refusal?: string | undefined | null): void
+
 /**
  * Answers a question about a host; without `agrees`, that nobody has answered. A question that nobody waits
  * for any more is passed over.
@@ -964,7 +967,7 @@ export interface CredentialRequests {
   /** What the host answered, if it did. */
   status?: number
   /** Why they were refused. */
-  refused?: 'rule' | 'no value' | 'not understood' | 'HTTP/2 only'
+  refused?: 'rule' | 'rejected' | 'no value' | 'not understood' | 'HTTP/2 only'
   /** How often. */
   count: number
   /** The bytes of their bodies to the host. */
@@ -979,6 +982,24 @@ export interface CredentialRule {
   methods: Array<string>
   /** The pattern of the path. */
   path?: string
+}
+
+/** A request of a command that is to have a credential. */
+export interface CredentialUse {
+  /** Its number, for the answer. */
+  question: number
+  /** The variable of the credential. */
+  credential: string
+  /** The host. */
+  host: string
+  /** The port. */
+  port: number
+  /** The method. */
+  method: string
+  /** The path as it is sent, without its query. */
+  path: string
+  /** Whether no server takes the path for another one. */
+  isPlain: boolean
 }
 
 /**
@@ -1716,6 +1737,8 @@ export interface SandboxHosts {
   tlsNames: boolean
   /** The credentials of commands. */
   credentials?: SandboxCredentials
+  /** Takes the uses of credentials, about which `answerCredentialUse` decides. Without it, the rules of the credentials alone do. */
+  onUse?: (use: CredentialUse) => void
   /** Takes the questions, which `answerHostQuestion` answers. Without it, hosts of `ask` are refused. */
   onQuestion?: (question: HostQuestion) => void
 }

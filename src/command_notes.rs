@@ -38,7 +38,7 @@ pub struct CredentialRequests {
     /// What the host answered, if it did.
     pub status: Option<u16>,
     /// Why they were refused.
-    #[napi(ts_type = "'rule' | 'no value' | 'not understood' | 'HTTP/2 only'")]
+    #[napi(ts_type = "'rule' | 'rejected' | 'no value' | 'not understood' | 'HTTP/2 only'")]
     pub refused: Option<&'static str>,
     /// How often.
     pub count: u32,

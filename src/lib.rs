@@ -16,6 +16,7 @@ mod closed_secrets;
 mod command;
 mod command_notes;
 mod contract;
+mod credential_uses;
 mod credentials;
 mod cross;
 mod entries;

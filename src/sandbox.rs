@@ -12,6 +12,7 @@ use toolwright_core::command::plan::{
 use toolwright_core::voice::report;
 
 use crate::call::{self, CancelHandle, Promised};
+use crate::credential_uses::UseFunction;
 use crate::credentials::SandboxCredentials;
 use crate::cross::{Cross, convert, cross};
 use crate::grants::CommandGrants;
@@ -62,6 +63,9 @@ pub struct SandboxHosts {
     pub tls_names: bool,
     /// The credentials of commands.
     pub credentials: Option<SandboxCredentials>,
+    /// Takes the uses of credentials, about which `answerCredentialUse` decides. Without it, the rules of the credentials alone do.
+    #[napi(ts_type = "(use: CredentialUse) => void")]
+    pub on_use: Option<UseFunction>,
     /// Takes the questions, which `answerHostQuestion` answers. Without it, hosts of `ask` are refused.
     #[napi(ts_type = "(question: HostQuestion) => void")]
     pub on_question: Option<QuestionFunction>,
@@ -81,7 +85,7 @@ pub struct SandboxLimits {
 }
 
 cross! {
-    SandboxHosts => HostOptions { allow, ask, deny, addresses, tls_names, credentials, questions: on_question }
+    SandboxHosts => HostOptions { allow, ask, deny, addresses, tls_names, credentials, approvals: on_use, questions: on_question }
     SandboxLimits => LimitOptions { processes, memory_bytes, cpu_seconds, file_size_bytes }
     SandboxRequest => SandboxOptions {
         network, names, loopback, full_files, system_only, writable_roots, readable, deny_write, git, isolated,

@@ -122,6 +122,8 @@ export const hostsOfSession = group(checks)
 
 /** Takes the questions of the addon. */
 export type AskHost = (question: Addon.HostQuestion) => void
+/** Takes uses of credentials, which the addon wants to have decided about. */
+export type AskUse = (use: Addon.CredentialUse) => void
 
 /** The option for the addon. */
 export function hostsRequest(
@@ -137,9 +139,11 @@ export function hostsRequest(
     transforms = [],
   }: TransformedHosts,
   onQuestion: AskHost | undefined,
+  onUse?: AskUse,
 ): Addon.SandboxHosts {
   const hasOwn = credentials.length + sshKeys.length + transforms.length > 0
   const own = hasOwn && { credentials: credentialsRequest(credentials, transforms, sshKeys, authorities) }
   const lists = { allow: [...allow], ask: [...ask], deny: [...deny], addresses: { ...addresses }, tlsNames, ...own }
-  return onQuestion === undefined ? lists : { ...lists, onQuestion }
+  const asks = { ...(onQuestion && { onQuestion }), ...(hasOwn && onUse && { onUse }) }
+  return { ...lists, ...asks }
 }

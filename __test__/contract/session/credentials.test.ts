@@ -15,7 +15,12 @@ describe.skipIf(!isHeld)('credentials of a session', { timeout: 60_000 }, () => 
     const network = host.network([
       { variable: 'GITHUB_TOKEN', hosts: ['api.cred.test'], value: async () => CANARY, send: 'bearer', only: [{ path: '/open' }] },
     ])
-    const requires = { fs: { read: ['/**'], write: ['{workspace}/**'] }, net: { hosts: ['api.cred.test'] }, shell: [{ cmd: '*' }] }
+    const requires = {
+      fs: { read: ['/**'], write: ['{workspace}/**'] },
+      net: { hosts: ['api.cred.test'] },
+      shell: [{ cmd: '*' }],
+      capabilities: ['net.credential'],
+    }
     const manifest = { name: 'credentials', permissions: allowAll, requires }
     const { outside } = makeSandbox()
     const journal = await openJournal(`file:${join(outside, 'calls.db')}`)

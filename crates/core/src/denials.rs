@@ -10,7 +10,7 @@ pub(crate) mod paths;
 use std::path::Path;
 
 use toolwright_exec::process::Facts;
-use toolwright_exec::{Connection, Exit, Refusal, Verdict};
+use toolwright_exec::{Connection, Exit, Refusal, RequestRefusal, Verdict};
 use toolwright_sandbox::plan::Plan;
 
 use crate::command::end::End;
@@ -127,8 +127,13 @@ pub(crate) fn of_connections(connections: &[Connection]) -> Vec<Denial> {
     };
     let requests = connections.iter().flat_map(|connection| &connection.requests);
     let refused = requests.filter(|request| request.refused.is_some()).map(|request| {
-        let is_ssh = request.are_signatures();
-        let option = if is_ssh { "sandbox.network.sshKeys" } else { "sandbox.network.credentials" };
+        let option = if request.refused == Some(RequestRefusal::Rejected) {
+            "net.credential"
+        } else if request.are_signatures() {
+            "sandbox.network.sshKeys"
+        } else {
+            "sandbox.network.credentials"
+        };
         Denial { layer: Layer::Network, subject: request.subject(), option: Some(option) }
     });
     connections.iter().filter_map(denial).chain(refused).collect()

@@ -35,6 +35,14 @@ impl Answer {
         )
     }
 
+    /// Who decides about uses has refused this one.
+    pub(crate) fn rejected(variable: &str, request: &str, why: &str) -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            &format!("The sandbox refused {request} with {variable}: {why}"),
+        )
+    }
+
     /// The host program gave no value.
     pub(crate) fn no_value(variable: &str) -> Self {
         Self::new(

@@ -29,8 +29,8 @@ const MAX_CONNECTIONS: usize = 256;
 const MAX_KNOWN: usize = 256;
 /// How many searches are kept for the next answer. Each has a table of 64 KiB.
 const MAX_SEARCHES: usize = 8;
-/// How long the host program may take to give a value.
-const MAX_ASKING: Duration = Duration::from_secs(120);
+/// How long the host program may take to give a value, or to decide about a use.
+pub(crate) const MAX_ASKING: Duration = Duration::from_secs(120);
 
 #[derive(Debug)]
 struct Known {

@@ -11,14 +11,17 @@ use hyper::header::{
 };
 use hyper::http::request::Parts;
 use hyper::{Request, Response, StatusCode, Version};
+use tokio::sync::Mutex;
 
 use crate::answer::Answer;
+use crate::approval::Wanted;
 use crate::body::Passed;
 use crate::broker::Broker;
-use crate::connection::Connection;
+use crate::connection::{Connection, Problem};
 use crate::credential::Place;
 use crate::request::{self, Unclear};
 use crate::restore::{Restorer, Searches};
+use crate::rule::has_one_form;
 use crate::runtime;
 use crate::swap::{Found, Written};
 use crate::transform::Transform;
@@ -67,15 +70,7 @@ pub(crate) async fn answer(
             return Ok(reply(problem.answer(host)));
         }
     };
-    let is_chunked = parts.headers.contains_key(TRANSFER_ENCODING);
-    request::strip_connection(&mut parts.headers, upgrade.is_some());
-    // What the host repeats of a value is found in what is not compressed alone.
-    parts.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    parts.headers.remove(SEC_WEBSOCKET_EXTENSIONS);
-    if is_chunked {
-        parts.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
-    }
-    parts.version = Version::HTTP_11;
+    write_anew(&mut parts, upgrade.is_some());
     let request = Request::from_parts(parts, Passed::up(body, Arc::clone(&meter)));
     // The connection has to have taken in the end of the last answer.
     let sent = match sender.ready().await {
@@ -102,6 +97,46 @@ pub(crate) async fn answer(
     Ok(restored(response, searches, meter, is_upgraded))
 }
 
+/// What of a request is of its connection with the command alone becomes what is of that with the host.
+fn write_anew(parts: &mut Parts, is_upgrade: bool) {
+    let Parts { headers, version, .. } = parts;
+    let is_chunked = headers.contains_key(TRANSFER_ENCODING);
+    request::strip_connection(headers, is_upgrade);
+    // What the host repeats of a value is found in what is not compressed alone.
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    headers.remove(SEC_WEBSOCKET_EXTENSIONS);
+    if is_chunked {
+        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
+    *version = Version::HTTP_11;
+}
+
+impl Broker {
+    /// The head of a request as it would be sent to a host, or what the command would read in place of an answer. Nothing is sent.
+    pub async fn rewritten(
+        self: &Arc<Self>,
+        host: &str,
+        port: u16,
+        request: Request<()>,
+    ) -> Result<Request<()>, String> {
+        let mut noted = Noted::new(host, port, request.method().as_str(), request.uri().path());
+        let (mut parts, ()) = request.into_parts();
+        let connection = Connection {
+            broker: Arc::clone(self),
+            host: host.to_owned(),
+            port,
+            uses: Arc::default(),
+            approvals: None,
+            sender: Mutex::new(Err(Problem::Unreachable(String::new()))),
+        };
+        let is_upgrade = request::is_for_websockets(&parts.headers);
+        let prepared = prepare(&connection, &mut parts, &mut noted).await;
+        prepared.map_err(|Refused(answer, _)| answer.text)?;
+        write_anew(&mut parts, is_upgrade);
+        Ok(Request::from_parts(parts, ()))
+    }
+}
+
 /// Checks a request, and gives it its credentials.
 async fn prepare(
     connection: &Connection,
@@ -118,7 +153,7 @@ async fn prepare(
     let fits = |one: &&Transform| !is_another && one.fits(method.as_str(), target, headers);
     let transforms: Vec<&Transform> = broker.transforms_of(host, *port).filter(fits).collect();
     let target = (method.as_str(), uri.path());
-    let swapped = swap(broker, (host, *port), target, headers, noted).await?;
+    let swapped = swap(connection, target, headers, noted).await?;
     for transform in transforms {
         transform.apply(headers);
         noted.add(&transform.names().collect::<Vec<_>>().join(", "));
@@ -128,14 +163,14 @@ async fn prepare(
 
 /// Puts values in the place of placeholders, where rules allow it. Gives what was written.
 async fn swap(
-    broker: &Broker,
-    (host, port): (&str, u16),
+    connection: &Connection,
     (method, path): (&str, &str),
     headers: &mut HeaderMap,
     noted: &mut Noted,
 ) -> Result<Swapped, Refused> {
+    let Connection { broker, host, port, .. } = connection;
     let unclear = |unclear| Refused(Answer::unclear(unclear), Why::Unclear);
-    let of_host = broker.of_host(host, port);
+    let of_host = broker.of_host(host, *port);
     let mut chosen: Vec<(usize, Found)> = Vec::new();
     let mut denied = None;
     for (index, credential) in of_host {
@@ -147,7 +182,8 @@ async fn swap(
             return Err(unclear(Unclear::Twice));
         }
         let Some(found) = Found::of(credential, headers) else { continue };
-        if credential.only.is_some() && request::is_for_another(headers) {
+        let has_rules = credential.only.is_some() || connection.approvals.is_some();
+        if has_rules && request::is_for_another(headers) {
             return Err(unclear(Unclear::Other));
         }
         if !credential.allows(method, path) {
@@ -165,6 +201,18 @@ async fn swap(
         let request = format!("{method} https://{host}{}", noted.path);
         let answer = Answer::not_allowed(&credential.variable, &request, &credential.rules());
         return Err(Refused(answer, Why::Rule));
+    }
+    for (index, _) in &chosen {
+        let credential = broker.credential(*index).variable.clone();
+        let (host, path, method) = (host.clone(), path.to_owned(), method.to_owned());
+        let shown = format!("{method} https://{host}{}", noted.path);
+        let wanted =
+            Wanted { credential, host, port: *port, method, is_plain: has_one_form(&path), path };
+        if let Some(why) = connection.refusal(wanted).await {
+            let variable = &broker.credential(*index).variable;
+            variable.clone_into(&mut noted.credential);
+            return Err(Refused(Answer::rejected(variable, &shown, &why), Why::Rejected));
+        }
     }
     let mut all = Swapped::default();
     for (index, found) in chosen {

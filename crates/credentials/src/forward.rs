@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_rustls::{LazyConfigAcceptor, TlsConnector, client, server};
 
+use crate::approval::Approvals;
 use crate::body::Passed;
 use crate::broker::Broker;
 use crate::connection::{Connection, Problem};
@@ -44,6 +45,8 @@ pub struct Ends {
     pub target: std::net::TcpStream,
     /// Where its requests are noted.
     pub uses: Arc<Uses>,
+    /// Who decides about its uses of credentials besides their rules.
+    pub approvals: Option<Arc<dyn Approvals>>,
 }
 
 impl Broker {
@@ -61,7 +64,7 @@ impl Broker {
 
 /// Carries a connection until one of its ends has ended.
 async fn carry(broker: Arc<Broker>, ends: Ends) {
-    let Ends { host, port, client, target, uses } = ends;
+    let Ends { host, port, client, target, uses, approvals } = ends;
     let accepted = async {
         let config = broker.server(&host)?;
         let opening = LazyConfigAcceptor::new(Acceptor::default(), socket(client)?);
@@ -86,7 +89,7 @@ async fn carry(broker: Arc<Broker>, ends: Ends) {
         Err(problem) => (Err(problem), None),
     };
     let sender = Mutex::new(sender);
-    let connection = Arc::new(Connection { broker, host, port, uses, sender });
+    let connection = Arc::new(Connection { broker, host, port, uses, approvals, sender });
     serve(client, connection, host_ended).await;
 }
 

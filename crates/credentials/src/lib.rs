@@ -16,6 +16,7 @@
 //! asked for. It knows nothing of the sandbox: it is handed two connected sockets.
 
 mod answer;
+mod approval;
 mod authority;
 mod basic;
 mod body;
@@ -42,6 +43,7 @@ mod uses;
 mod values;
 mod websocket;
 
+pub use approval::{Approvals, UseAnswer, Wanted};
 pub use broker::Broker;
 pub use credential::{Options, SendAs};
 pub use error::CredentialError;

@@ -65,6 +65,12 @@ pub(crate) fn is_plain(path: &str) -> bool {
     !is_encoded && !path.contains('\\') && names.iter().enumerate().all(is_name)
 }
 
+/// Whether a path is plain and has no escapes and parameters either, so that a rule which denies a path has nothing to be written
+/// around with.
+pub(crate) fn has_one_form(path: &str) -> bool {
+    is_plain(path) && path.bytes().all(|byte| byte.is_ascii_graphic() && !b"%;".contains(&byte))
+}
+
 fn fits(pattern: &str, path: &str) -> bool {
     let names = |text: &str| text.split('/').skip(1).map(str::to_owned).collect::<Vec<_>>();
     fit(&names(pattern), &names(path))
@@ -177,6 +183,14 @@ mod tests {
             assert!(!rule.allows("GET", path), "{path}");
         }
         assert!(rule.allows("GET", "/repos/acme/a.b/..c/d/"));
+    }
+
+    #[test]
+    fn a_path_with_escapes_or_parameters_has_more_forms_than_one() {
+        assert!(has_one_form("/repos/acme/a.b-c_d~e:f@g!/") && has_one_form("/"));
+        for path in ["/%61dmin", "/admin;x=1/y", "/a/../admin", "//admin", "/\u{e9}"] {
+            assert!(!has_one_form(path), "{path}");
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ const MAX_PATH: usize = 300;
 pub enum Why {
     /// No rule allows it.
     Rule,
+    /// Who decides about uses has refused it.
+    Rejected,
     /// The host program gave no value.
     NoValue,
     /// It is not understood.

@@ -13,6 +13,8 @@ pub trait TlsEnd {
 pub enum RequestRefusal {
     /// No rule of the credential allows it.
     Rule,
+    /// Rules of the session or its user have refused it.
+    Rejected,
     /// The host program gave no value.
     NoValue,
     /// It is not understood.
@@ -27,6 +29,7 @@ impl RequestRefusal {
     pub fn word(self) -> &'static str {
         match self {
             Self::Rule => "rule",
+            Self::Rejected => "rejected",
             Self::NoValue => "no value",
             Self::Unclear => "not understood",
             Self::OnlyHttp2 => "HTTP/2 only",

@@ -1,12 +1,15 @@
 import type { ReportedPatch } from '../../core/command-patches.js'
 import { resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ContractPolicy, ContractRules, OpenedTarget } from '../../../index.js'
+import type { ContractPolicy, ContractRules, CredentialUse, OpenedTarget } from '../../../index.js'
 import { ToolError } from '../../core/errors.js'
 import { call as callNative, isUnfinished, tryNowait } from '../../core/native.js'
 import { boundedPath } from '../../core/text.js'
 import { ContractFailure, failureOf } from '../registry/envelope.js'
 import type { CallTarget, FileAccess } from '../registry/contract-tool.js'
+import { tooManyUses, unclearPath } from '../permissions/refusals.js'
+import type { Rule } from '../permissions/rule.js'
+import { CREDENTIAL_CAPABILITY } from '../registry/tool-ids.js'
 import { CallApproval, type ControlledCall } from './call-approval.js'
 import { type RequestedTarget, subjectsOf, exemptFreeSteps } from './call-target.js'
 import { acquireSlot } from './call-slots.js'
@@ -16,6 +19,9 @@ import type { Scope } from './scope.js'
 import type { CallChanges } from './file-changes.js'
 import { textBefore } from './overwritten-text.js'
 import { checkShellSyntax, grammarOf } from './shell.js'
+
+/** A request of a command that is to have a credential. */
+type CredentialRequest = Omit<CredentialUse, 'question'>
 
 export interface CallScope {
   scope: Scope
@@ -43,6 +49,8 @@ export class AccessController implements Disposable {
   readonly #targets: RequestedTarget[] = []
   #releaseSlot: () => void = () => undefined
   #isOver = false
+  /** Uses of credentials that rules leave to the user, and what became of them. */
+  readonly #uses = new Map<string, Promise<void>>()
   /** Gives up what the user is asked about hosts of a command. Most calls ask nothing. */
   #ended: AbortController | undefined
 
@@ -171,6 +179,32 @@ export class AccessController implements Disposable {
     await this.#approved({ kind: 'host', host, port }, AbortSignal.any([signal, this.#ended.signal]))
   }
 
+  /**
+   * Uses a credential in a request of a command, which may outlive the call. Afterwards nobody is asked: what rules leave to the
+   * user is refused.
+   */
+  async useCredential({ credential, method, host, port, path, isPlain }: CredentialRequest): Promise<void> {
+    refuse(this.policy.checkCapability(CREDENTIAL_CAPABILITY))
+    const place = port === 443 ? host : `${host}:${port}`
+    // A server may take the path for another one, so a rule about paths could not be held to.
+    const rule = isPlain ? undefined : this.#approval.rules.find((one) => isAboutPaths(one, this.#call.tool.id, credential))
+    if (rule !== undefined) throw unclearPath(rule, method, place)
+    // Some servers take methods in small letters for those in large ones.
+    const resource = `${credential} ${method.toUpperCase()} ${place}${isPlain ? path : ''}`
+    const target: CallTarget = { kind: 'capability', name: CREDENTIAL_CAPABILITY, resource }
+    const subjects = subjectsOf(target, '', this.#scope.host.shell)
+    const requested = { target, opened: undefined, error: undefined, approved: false, approvedByUser: false, subjects }
+    if (!this.#approval.leavesToUser(requested)) return
+    this.#checkRunning()
+    this.#ended ??= new AbortController()
+    const known = this.#uses.get(resource)
+    if (known !== undefined) return known
+    if (this.#uses.size >= MAX_USES) throw tooManyUses(resource, MAX_USES)
+    const decided = this.#approved(target, this.#ended.signal).then(() => undefined)
+    this.#uses.set(resource, decided)
+    return decided
+  }
+
   /** The target that the call declared, or else one that is opened and decided on now. */
   async #approved(requested: CallTarget, signal?: AbortSignal): Promise<RequestedTarget> {
     const isSame = (target: Record<string, unknown>): boolean => Object.entries(requested).every(([name, value]) => target[name] === value)
@@ -280,6 +314,13 @@ export class AccessController implements Disposable {
   }
 }
 
+/** Whether a rule may tell paths of requests with a credential apart. */
+function isAboutPaths({ permission, pattern }: Rule, tool: string, credential: string): boolean {
+  if (!pattern.includes('/')) return false
+  // A pattern for everything begins with anything, or as the name does.
+  return permission === CREDENTIAL_CAPABILITY || ([tool, '*'].includes(permission) && ['*', '?', credential[0]].includes(pattern[0]))
+}
+
 /** `undefined` for a target that capabilities or rules close. */
 async function unlessClosed(opening: Promise<RequestedTarget>): Promise<RequestedTarget | undefined> {
   try {
@@ -297,6 +338,8 @@ function refuse(why: string | null): void {
 }
 
 const OPEN_MS = 30_000
+/** How many uses of credentials the user is asked about in one call. Somebody has to read them. */
+const MAX_USES = 32
 /** How long a call waits for a descriptor when the process has none left. */
 const DESCRIPTOR_WAIT_MS = 5_000
 const PAUSE_MS = 20

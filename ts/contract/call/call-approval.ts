@@ -101,12 +101,16 @@ export class CallApproval {
 
   /** As {@link decide}, on a target that the tool did not declare. The watchdog has seen the call, and is not asked again. */
   async decideOn(requested: RequestedTarget, given?: AbortSignal): Promise<boolean> {
+    return this.leavesToUser(requested) && this.#prompt([requested], [], { action: 'allow' }, given)
+  }
+
+  /** Whether rules leave a target that the tool did not declare to the user. @throws {ContractFailure} permission_denied */
+  leavesToUser(requested: RequestedTarget): boolean {
     const verdict = this.evaluate([requested])
     if (verdict.action === 'deny') throw this.#denied(verdict)
     // Agreement with the call covers what no rule mentions, but not every host that a page leads to.
     const isMentioned = verdict.subjects.some(({ action, rule }) => action === 'ask' && rule !== undefined)
-    const asks = verdict.action === 'ask' && (isMentioned || requested.target.kind === 'host')
-    return asks && this.#prompt([requested], [], { action: 'allow' }, given)
+    return verdict.action === 'ask' && (isMentioned || requested.target.kind === 'host')
   }
 
   evaluate(targets: readonly RequestedTarget[], named: readonly Subject[] = []): PermissionVerdict {

@@ -17,6 +17,7 @@ import { leftRunningNote, shortTimeNote } from '../../core/text.js'
 import { environmentOptions, hostVariables } from '../../core/environment.js'
 import { masked } from '../../core/mask.js'
 import { reachesAll } from '../../core/sandbox.js'
+import { decidingUses, type RefuseUse } from '../../core/credential-uses.js'
 import { type AgreeToHost, answeringHosts } from '../../core/host-questions.js'
 import { hostsRequest } from '../../core/sandbox-hosts.js'
 import { tellListener } from '../../core/listeners.js'
@@ -131,7 +132,7 @@ export function commandRequest(
     denyRead: [...denyRead, directory.base],
     denyWrite,
     git,
-    names: hosts && hostsRequest(hosts, answeringHosts(agreesToHost(access))),
+    names: hosts && hostsRequest(hosts, answeringHosts(agreesToHost(access)), decidingUses(refusesUse(access))),
     loopback,
     required,
     startsProcesses: scope.access.tools.has('process_start'),
@@ -149,6 +150,18 @@ function agreesToHost(access: CallScope['access']): AgreeToHost {
       return true
     } catch (error) {
       return isNo(error) ? false : undefined
+    }
+  }
+}
+
+/** Asks the rules and the user about a use of a credential. */
+function refusesUse(access: CallScope['access']): RefuseUse {
+  return async (use) => {
+    try {
+      await access.useCredential(use)
+      return undefined
+    } catch (error) {
+      return failureOf(error).text
     }
   }
 }

@@ -1,4 +1,5 @@
 import { ContractFailure } from '../registry/envelope.js'
+import type { StoredRule } from './rule.js'
 import type { CurrentRules, Subject, SubjectVerdict } from './rule-store.js'
 
 /**
@@ -26,6 +27,19 @@ export function deniedByRule(verdict: SubjectVerdict | undefined, tool: string, 
   if (why !== undefined)
     return new ContractFailure('permission_denied', `Permission denied: ${by} denies ${what}, because it ${why}: run it without.`)
   return new ContractFailure('permission_denied', `Permission denied: ${by} denies ${what}. ${next}`)
+}
+
+/** The refusal of a request with a credential whose path could be another one, where a rule is about paths. */
+export function unclearPath({ source, permission, pattern }: StoredRule, method: string, host: string): ContractFailure {
+  const by = `the ${source} rule \`${permission} ${pattern}\``
+  const text = `Permission denied: a server may take the path of this ${method} of ${host} for another one, and ${by} is about paths. Write the path without dots, empty names and escaped slashes.`
+  return new ContractFailure('permission_denied', text)
+}
+
+/** The refusal of a use of a credential that would be one question too many. */
+export function tooManyUses(resource: string, most: number): ContractFailure {
+  const text = `Permission denied: net.credential of \`${resource}\` needs the agreement of a user, who was asked about ${most} uses in this call. Make fewer different requests in one command.`
+  return new ContractFailure('permission_denied', text)
 }
 
 /** The refusal of a call that needs agreement when no user is attached. */

@@ -147,6 +147,11 @@ export class CurrentRules {
     return [this.#store.listFor(this.#variables), ...(this.#above?.chain ?? [])]
   }
 
+  /** A rule of the session, or of one above it, that fits. */
+  find(fits: (rule: StoredRule) => boolean): StoredRule | undefined {
+    return this.chain.flatMap(({ stored }) => stored).find(fits)
+  }
+
   /** Evaluates a call. A tool that requires nothing needs no rule while it touches nothing. */
   evaluate(toolId: string, subjects: Subject[], requiresNothing = false): PermissionVerdict {
     const { chain } = this

@@ -8,7 +8,7 @@ export type RuleSource = 'manifest' | 'session' | 'project'
 
 /** One permission rule. */
 export interface Rule {
-  /** A tool's id, a capability (`fs.read`, `fs.write`, `shell.run`, `net.fetch`, a name), or `*`. */
+  /** A tool's id, a capability (`fs.read`, `fs.write`, `shell.run`, `net.fetch`, `net.credential`, a name), or `*`. */
   permission: string
   /** The paths, commands or hosts that the rule applies to: a glob, or a prefix with `*` at the end. */
   pattern: string

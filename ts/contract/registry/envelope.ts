@@ -70,7 +70,7 @@ export interface CommandRequest {
   /** The status of the host's answer; absent if there was none. */
   status?: number
   /** Why the request did not reach the host. */
-  refused?: 'rule' | 'no value' | 'not understood' | 'HTTP/2 only'
+  refused?: 'rule' | 'rejected' | 'no value' | 'not understood' | 'HTTP/2 only'
   count: number
   /** The bytes of the bodies to the host. */
   sent_bytes: number

@@ -84,7 +84,7 @@ const metadata = (code: JsonSchema): JsonSchema => ({
                 method: aText,
                 path: aText,
                 status: aCount,
-                refused: { type: 'string', enum: ['rule', 'no value', 'not understood', 'HTTP/2 only'] },
+                refused: { type: 'string', enum: ['rule', 'rejected', 'no value', 'not understood', 'HTTP/2 only'] },
                 count: aCount,
                 sent_bytes: aCount,
                 received_bytes: aCount,

@@ -18,8 +18,11 @@ export const lockedToolIds = Object.freeze([
 /** An id that is locked. */
 export type LockedToolId = (typeof lockedToolIds)[number]
 
-/** Capabilities of requirement sets that have fields of their own. */
-export const capabilityNames: readonly string[] = ['fs.read', 'fs.write', 'shell.run', 'net.fetch']
+/** The use of a credential of the sandbox by a command: a capability by its name, and what rules about it are called. */
+export const CREDENTIAL_CAPABILITY = 'net.credential'
+
+/** Capabilities of requirement sets that have fields of their own, and those that a session knows by name. */
+export const capabilityNames: readonly string[] = ['fs.read', 'fs.write', 'shell.run', 'net.fetch', CREDENTIAL_CAPABILITY]
 
 /** Whether an id is locked. */
 export const isLockedToolId = (id: string): id is LockedToolId => (lockedToolIds as readonly string[]).includes(id)

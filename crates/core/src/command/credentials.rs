@@ -7,11 +7,11 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use toolwright_credentials::{Broker, CredentialError, Ends, Use, Uses, Why};
 pub use toolwright_credentials::{
-    Options, RuleOptions, Secret, SendAs, SshOptions, TextMatch, TransformOptions, ValueAnswer,
-    Values,
+    Approvals, Options, RuleOptions, Secret, SendAs, SshOptions, TextMatch, TransformOptions,
+    UseAnswer, ValueAnswer, Values, Wanted,
 };
+use toolwright_credentials::{Broker, CredentialError, Ends, Use, Uses, Why};
 use toolwright_exec::{CredentialRequests, RequestRefusal, TlsEnd};
 use toolwright_sandbox::plan::{
     SSH_AGENT, SYSTEM_TRUSTED, TRUSTED_ALL, TRUSTED_HOSTS, TRUSTED_ONE, Trust,
@@ -164,18 +164,23 @@ pub(super) fn variables(
 pub(super) struct CommandCredentials {
     broker: Arc<Broker>,
     uses: Arc<Uses>,
+    approvals: Option<Arc<dyn Approvals>>,
 }
 
 impl CommandCredentials {
     /// `None`: there are none.
-    pub(super) fn of(session: Option<&Arc<CredentialSession>>) -> Result<Option<Self>, Failure> {
+    pub(super) fn of(
+        session: Option<&Arc<CredentialSession>>,
+        approvals: Option<&Arc<dyn Approvals>>,
+    ) -> Result<Option<Self>, Failure> {
         let Some(session) = session else { return Ok(None) };
         let broker = session.broker().map_err(|problem| {
             let summary = format!("sandbox.network: {problem}");
             Failure::new(Code::InvalidInput, summary.clone(), summary)
                 .with_hint("The host program has to correct the option.")
         })?;
-        Ok(Some(Self { broker: Arc::clone(broker), uses: Arc::default() }))
+        let (broker, approvals) = (Arc::clone(broker), approvals.cloned());
+        Ok(Some(Self { broker, uses: Arc::default(), approvals }))
     }
 
     pub(super) fn end(&self, host: &str, port: u16) -> bool {
@@ -195,9 +200,16 @@ impl CommandCredentials {
 
 impl TlsEnd for CommandCredentials {
     fn take(&self, name: &str, port: u16, client: TcpStream, target: TcpStream) {
-        let uses = Arc::clone(&self.uses);
+        let (uses, approvals) = (Arc::clone(&self.uses), self.approvals.clone());
         // Without a thread the connection ends, and the command hears it.
-        let _ = self.broker.carry(Ends { host: name.to_owned(), port, client, target, uses });
+        let _ = self.broker.carry(Ends {
+            host: name.to_owned(),
+            port,
+            client,
+            target,
+            uses,
+            approvals,
+        });
     }
 }
 
@@ -205,6 +217,7 @@ fn row(one: Use) -> CredentialRequests {
     let Use { credential, host, port, method, path, status, refused, count, sent, received } = one;
     let refused = refused.map(|why| match why {
         Why::Rule => RequestRefusal::Rule,
+        Why::Rejected => RequestRefusal::Rejected,
         Why::NoValue => RequestRefusal::NoValue,
         Why::Unclear => RequestRefusal::Unclear,
         Why::OnlyHttp2 => RequestRefusal::OnlyHttp2,

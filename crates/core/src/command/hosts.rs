@@ -34,8 +34,10 @@ pub(super) fn of(
 ) -> Result<Option<Arc<Connections>>, Failure> {
     let Some(names) = &plan.names else { return Ok(None) };
     let questions = options.and_then(|options| options.questions.clone());
-    let credentials =
-        CommandCredentials::of(options.and_then(|options| options.credentials.as_ref()))?;
+    let credentials = CommandCredentials::of(
+        options.and_then(|options| options.credentials.as_ref()),
+        options.and_then(|options| options.approvals.as_ref()),
+    )?;
     let rules = Rules { can_ask: questions.is_some(), credentials, ..compile(names)? };
     Ok(Some(Arc::new(Connections::new(Box::new(rules)).asking(questions))))
 }

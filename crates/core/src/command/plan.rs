@@ -14,7 +14,7 @@ use toolwright_sandbox::policy::{
 };
 use toolwright_sandbox::report::Report;
 
-use super::credentials::{self, CredentialSession};
+use super::credentials::{self, Approvals, CredentialSession};
 use super::environment::variable;
 use crate::access::protected_list;
 use crate::failure::Unfinished;
@@ -65,6 +65,8 @@ pub struct HostOptions {
     pub tls_names: bool,
     /// The credentials of commands.
     pub credentials: Option<Arc<CredentialSession>>,
+    /// Who decides about each use of a credential besides its rules.
+    pub approvals: Option<Arc<dyn Approvals>>,
     /// Who is asked. `None`: nobody, which refuses them.
     pub questions: Option<Arc<dyn HostQuestions>>,
 }

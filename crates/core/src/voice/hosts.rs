@@ -9,10 +9,14 @@ use super::remedy::Remedy;
 const MAX_NAMES: usize = 10;
 
 /// Why requests with a credential are refused.
-const OF_REQUESTS: [(RequestRefusal, &str); 4] = [
+const OF_REQUESTS: [(RequestRefusal, &str); 5] = [
     (
         RequestRefusal::Rule,
         "no rule of the credential allows it (sandbox.network.credentials). Make a request that one allows, or have the host add a rule.",
+    ),
+    (
+        RequestRefusal::Rejected,
+        "the permissions of the session do not let it have the credential (net.credential): the answer to the request says which. Do without, or have the host allow it.",
     ),
     (
         RequestRefusal::NoValue,

@@ -49,7 +49,7 @@ static OPEN: LazyLock<(Connection, String)> = LazyLock::new(|| {
     let placeholder = broker.placeholders()[0].1.to_owned();
     let sender = Mutex::new(Err(Problem::Unreachable(String::new())));
     let (host, uses) = ("api.test".to_owned(), Arc::default());
-    (Connection { broker, host, port: 443, uses, sender }, placeholder)
+    (Connection { broker, host, port: 443, uses, approvals: None, sender }, placeholder)
 });
 
 fn word(all: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
