@@ -103,12 +103,11 @@ impl Directories {
             self.others.iter().filter(|one| !is_ad_hoc(one)).cloned().collect();
         for (index, path) in ad_hoc.iter().enumerate() {
             let is_same = is_same(self.fork.as_ref(), path);
-            others.push(match known().find(|one| lies_at(one, path) && is_same(one)) {
-                Some(known) => Arc::clone(known),
-                None => {
-                    let name = format!("adHoc[{index}]");
-                    identified(&name, path, &[], (&[], self.fork.as_ref()))?
-                }
+            let same = known().find(|one| lies_at(one, path) && is_same(one));
+            others.push(if let Some(known) = same {
+                Arc::clone(known)
+            } else {
+                identified(&format!("adHoc[{index}]"), path, &[], (&[], self.fork.as_ref()))?
             });
         }
         Ok(Self { workspace: self.workspace.clone(), others, fork: self.fork.clone() })

@@ -58,7 +58,7 @@ fn a_fork_is_its_own_repository_and_sees_no_other_fork() {
 
     let fork = plan_of(&fixture, Some(7));
     let seen = Some(Forked { number: 7, base: fixture.at("root") });
-    assert_eq!((&fork.root_fork, &fork.origin.as_ref().unwrap().root_fork), (&seen, &seen));
+    assert_eq!((&fork.root_fork, &fork.origin.as_ref().expect("known").root_fork), (&seen, &seen));
     // The host would look at the root itself.
     assert!(!fork.hides_git_directories && fork.looks_below.is_none());
     assert_eq!((&*fork.forks, &*fork.set_aside), (&[][..], &[][..]));
