@@ -122,7 +122,15 @@ proptest! {
             if *is_base && !is_base_quiet {
                 by_base.extend(op.make(&place.base));
             } else {
-                by_fork.extend(op.make(&fork));
+                for path in op.make(&fork) {
+                    let is_there = |root: &Path| fs::symlink_metadata(root.join(&path)).is_ok();
+                    // What is in neither of them leaves no trace, whatever the base makes there later.
+                    if is_there(&fork) || is_there(&place.base) {
+                        by_fork.insert(path);
+                    } else {
+                        by_fork.remove(&path);
+                    }
+                }
             }
         }
         let (base, mut seen) = (files(&place.base), files(&fork));
