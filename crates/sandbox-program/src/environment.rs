@@ -4,7 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Instant;
 
-use rustix::event::{PollFd, Timespec};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use toolwright_sandbox::layers::Layers;
 use toolwright_sandbox::wire::{ForkRequest, PrivateRequest, Reply, send};
@@ -14,8 +14,11 @@ use crate::{limits, mounts};
 
 const SAVE_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 
-/// How often a path that stays missing is looked at.
+/// How often a path that stays missing is looked at, and whether covered ones were moved.
 pub(crate) const POLL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+
+/// How often it is looked while no command runs. The workers end when none comes.
+pub(crate) const BETWEEN: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// The layers, and what belongs to them.
 pub(crate) struct Environment {
@@ -36,10 +39,10 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// One becomes ready when a path may have lost its cover.
-    pub(crate) fn changes(&self) -> impl Iterator<Item = PollFd<'_>> {
-        let changes = self.tree.iter().flat_map(mounts::Tree::changes);
-        changes.map(|(changes, flags)| PollFd::from_borrowed_fd(changes, flags))
+    /// Becomes ready when a path may have lost its cover.
+    pub(crate) fn changes(&self) -> Option<PollFd<'_>> {
+        let changes = self.tree.as_ref().and_then(mounts::Tree::changes)?;
+        Some(PollFd::from_borrowed_fd(changes, PollFlags::PRI))
     }
 
     /// What other supervisors join.
@@ -51,15 +54,14 @@ impl Environment {
         Some((Reply::Network(temporary.is_some()), descriptors))
     }
 
-    /// Covers again what the host has replaced. Returns whether a protected path is missing. A
-    /// program that saves a file removes it for a moment, so the path gets a placeholder only after
-    /// that, and only for a command: while none runs, the host may remove what it likes without anything coming back.
-    pub(crate) fn renew_covers(&mut self, is_active: bool) -> bool {
-        let Some(tree) = &mut self.tree else { return false };
+    /// Covers again what the host has replaced. A program that saves a file removes it for a moment, so a protected path
+    /// that is missing gets a placeholder only after that, and only for a command: while none runs, the host may remove
+    /// what it likes without anything coming back.
+    pub(crate) fn renew_covers(&mut self, is_active: bool) {
+        let Some(tree) = &mut self.tree else { return };
         let since = self.missing_since.filter(|_| is_active);
         let is_missing = tree.renew(since.is_some_and(|since| since.elapsed() > mounts::SAVE_TIME));
         self.missing_since = (is_missing && is_active).then(|| since.unwrap_or_else(Instant::now));
-        is_missing
     }
 
     /// Makes a fork, and sends what has changed in it.
@@ -111,9 +113,11 @@ impl Environment {
         self.keep_fresh(was_stale, root);
     }
 
-    /// How long to wait before looking again for a missing path.
+    /// How long to wait before looking again while a command runs: for a missing path, and for what the host has moved.
     pub(crate) fn pause(&self) -> Option<&'static Timespec> {
-        let since = self.missing_since?;
+        let Some(since) = self.missing_since else {
+            return self.changes().map(|_| &POLL_INTERVAL);
+        };
         Some(if since.elapsed() > mounts::SAVE_TIME { &POLL_INTERVAL } else { &SAVE_INTERVAL })
     }
 }

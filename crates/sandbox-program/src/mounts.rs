@@ -38,7 +38,6 @@ use forks::Forks;
 use kernel::Attributes;
 pub(crate) use kernel::{attach, open_plain};
 use layout::Layout;
-use moves::Moves;
 use own_changes::OwnChanges;
 use placeholder::Placeholder;
 use placement::{Placed, Placement};
@@ -239,8 +238,6 @@ fn build_in_place(
         let all = always | Attributes::READ_ONLY;
         kernel::set_at(root, all).at("make read-only the tree at", root)?;
     }
-    // A cover would be watched otherwise.
-    let moves = Moves::begin(&layout).ok();
     let held = Held { placeholders: &mut tree.placeholders, absent: &mut tree.absent };
     let placed = placement.place(&layout, plan, (held, on_absent))?;
     let Placed { scratch, programs, forks, temporary } = placed;
@@ -249,7 +246,7 @@ fn build_in_place(
     // The working directory may now lie below a cover.
     chdir("/").at("enter", root)?;
     // Without it, what loses its cover stays open until the next command.
-    tree.renewal = Renewal::begin(layout, scratch, moves).ok();
+    tree.renewal = Renewal::begin(layout, scratch).ok();
     Ok(())
 }
 

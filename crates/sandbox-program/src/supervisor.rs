@@ -19,7 +19,7 @@ use toolwright_sandbox::wire::{
 use crate::activity::Activity;
 use crate::broker::files::pair;
 use crate::children::{Child, Children};
-use crate::environment::{Environment, POLL_INTERVAL};
+use crate::environment::{BETWEEN, Environment, POLL_INTERVAL};
 use crate::signals::{child_signals, forget_signals};
 use crate::temporary::Temporary;
 use crate::worker::{WorkerSetup, run_worker};
@@ -274,15 +274,16 @@ fn serve(
         // Also while no command runs: one may be about to, and sees nothing that was lost before its worker began to
         // watch.
         let is_active = workers.is_active();
-        let is_missing = environment.renew_covers(is_active);
+        environment.renew_covers(is_active);
         let mut fds = vec![PollFd::new(&*inbox, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
         fds.extend(environment.changes());
         let sockets = fds.len();
         fds.extend(workers.sockets().map(|socket| PollFd::new(socket, PollFlags::IN)));
-        let wait = match (workers.is_empty(), is_missing && is_active) {
+        let wait = match (workers.is_empty(), is_active) {
             (true, _) => Some(&IDLE),
             (false, true) => environment.pause(),
-            (false, false) => None,
+            // Nothing tells of the next command.
+            (false, false) => environment.pause().map(|_| &BETWEEN),
         };
         match poll(&mut fds, wait) {
             Ok(0) if workers.is_empty() => return Ok(()),

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::event::PollFlags;
 use rustix::fs::fstat;
 use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, mount_change};
@@ -42,8 +41,7 @@ pub(super) struct Renewal {
     /// Each reports every change: one wakes the supervisor, the other says what is new.
     wakes: MountEvents,
     events: MountEvents,
-    /// `None`: the user has no such watch left.
-    moves: Option<Moves>,
+    moves: Moves,
     /// The closed paths that were there in the beginning.
     closed: HashSet<PathBuf>,
     /// Something was missing, or could not be covered, when it was last looked.
@@ -52,11 +50,7 @@ pub(super) struct Renewal {
 
 impl Renewal {
     /// Prepares for a complete tree. Later mounts in it appear in the workers' trees too.
-    pub(super) fn begin(
-        layout: Layout,
-        scratch: Scratch,
-        moves: Option<Moves>,
-    ) -> Result<Self, Errno> {
+    pub(super) fn begin(layout: Layout, scratch: Scratch) -> Result<Self, Errno> {
         mount_change("/", MountPropagationFlags::SHARED | MountPropagationFlags::REC)?;
         SHARED.store(true, Ordering::Relaxed);
         let closed = layout.entries().iter().filter(|entry| entry.kind == Kind::Closed);
@@ -64,7 +58,8 @@ impl Renewal {
         let closed = closed.map(|entry| entry.path.clone()).collect();
         let (wakes, events) = (MountEvents::open()?, MountEvents::open()?);
         // What has lost its cover while the others were laid is covered by the first renewal.
-        let is_missing = Cell::new(true);
+        let (is_missing, moves) = (Cell::new(true), Moves::default());
+        moves.note(&layout);
         Ok(Self { layout, scratch, wakes, events, moves, closed, is_missing })
     }
 
@@ -87,8 +82,7 @@ impl Renewal {
         (forks, own_changes): (Option<&Forks>, Option<&OwnChanges>),
         for_absent: bool,
     ) -> Result<(), MountError> {
-        let have_moved = self.moves.as_ref().is_some_and(Moves::have_come);
-        let have_come = self.events.have_come().unwrap_or(true) || have_moved;
+        let have_come = self.events.have_come().unwrap_or(true) || self.moves.have_come();
         if !have_come && !self.is_missing.get() {
             return Ok(());
         }
@@ -131,9 +125,6 @@ impl Renewal {
             };
             failed = failed.or(covered.err());
         }
-        if let Some(moves) = &self.moves {
-            moves.watch_all(&self.layout);
-        }
         // A fork that is lost has lost its cover too. The directory gets the cover alone: its changes would be
         // those of another directory.
         for path in forks.into_iter().flat_map(Forks::lost) {
@@ -143,6 +134,7 @@ impl Renewal {
             return Err(error);
         }
         self.is_missing.set(is_missing || protector.is_missing);
+        self.moves.note(&self.layout);
         Ok(())
     }
 
@@ -151,9 +143,6 @@ impl Renewal {
         let Ok(place) = kernel::open_followed(path) else { return Ok(false) };
         let covered = fstat(&place).at("look at", path)?.st_dev;
         if fstat(&self.scratch).map(|stat| stat.st_dev) != Ok(covered) {
-            if let Some(moves) = &self.moves {
-                moves.watch_place(place.as_fd());
-            }
             protector.pin_above(path)?;
             placement::close(&self.scratch, path, None)?;
         }
@@ -171,12 +160,11 @@ pub(super) fn stay_apart() -> Result<(), Errno> {
 }
 
 impl Tree {
-    /// The first becomes readable, with priority, when a mount of the tree has changed, the second one when the host
-    /// has moved what was covered. Nothing where nothing can be covered again.
-    pub fn changes(&self) -> impl Iterator<Item = (BorrowedFd<'_>, PollFlags)> {
-        let mounts = self.renewal.iter().map(|renewal| (renewal.wakes.as_fd(), PollFlags::PRI));
-        let moves = self.renewal.iter().filter_map(|renewal| renewal.moves.as_ref());
-        mounts.chain(moves.map(|moves| (moves.as_fd(), PollFlags::IN)))
+    /// Becomes readable, with priority, when a mount of the tree has changed. `None` where nothing can be
+    /// covered again.
+    #[must_use]
+    pub fn changes(&self) -> Option<BorrowedFd<'_>> {
+        self.renewal.as_ref().map(|renewal| renewal.wakes.as_fd())
     }
 
     /// Covers again what has lost its cover, and returns whether a protected path is missing. If
