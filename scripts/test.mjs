@@ -67,7 +67,7 @@ async function main({ chosen, filters, soak }) {
     PROPTEST_RNG_SEED: seed,
   }
   // For what never ends: a busy machine takes twice as long as a quiet one. Systems tests kill hundreds of processes, one after the other.
-  const limitMs = 20 * 60_000 * Math.max(1, Number(factor))
+  const limitMs = 30 * 60_000 * Math.max(1, Number(factor))
   console.log(`test  TOOLWRIGHT_SEED=${seed} TOOLWRIGHT_SOAK_FACTOR=${factor}`)
 
   let total = noCounts()
