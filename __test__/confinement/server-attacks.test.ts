@@ -1,32 +1,4 @@
-import { afterAll, beforeAll, describe, test } from 'vitest'
-import { attacks } from './attacks/all.ts'
-import type { Kind } from './attacks/attack.ts'
-import { attempt } from './attempt.ts'
-import { Host } from './stage/host.ts'
-import { obstacle, users } from './stage/users.ts'
+/** Each attack, by a server of a session. */
+import { eachAttackHasNoEffect } from './each-attack.ts'
 
-// `attacks.test.ts` shows that these succeed without confinement. Here each is made by a server of a session.
-const all = Object.entries(attacks) as [Kind, (typeof attacks)[Kind]][]
-
-for (const user of users) {
-  const reason = await obstacle(user)
-
-  describe.skipIf(reason !== undefined).concurrent(`a server of ${user.name}`, () => {
-    let host: Host
-    beforeAll(async () => {
-      host = await Host.start(user)
-    })
-    afterAll(() => host.stop())
-
-    describe.each(all)('%s', (_kind, list) => {
-      const possible = list.filter(({ only }) => only === undefined || (only === 'root') === (user.uid === 0))
-      for (const attack of possible) {
-        test.concurrent(attack.name, { timeout: 60_000 }, async ({ expect }) => {
-          const { tried, happened, account } = await attempt(host, attack, 'server')
-          expect(tried, `it was tried\n${account}`).toBe(true)
-          expect(happened, `it has no effect\n${account}`).toBe(false)
-        })
-      }
-    })
-  })
-}
+await eachAttackHasNoEffect('server', 'a server of')

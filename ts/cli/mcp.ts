@@ -128,8 +128,11 @@ export async function mcp(args: string[]): Promise<number> {
     if (error instanceof PackageMissing) throw new UsageError(`mcp: ${error.message}`, 1)
     throw error
   } finally {
-    if (fork !== undefined) await leave(fork)
-    await journal?.close()
+    try {
+      if (fork !== undefined) await leave(fork)
+    } finally {
+      await journal?.close()
+    }
   }
   // Work of a preloaded module must not keep a server alive that has no client.
   process.exit(0)

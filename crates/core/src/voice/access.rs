@@ -43,9 +43,10 @@ pub(crate) fn grant_problem(problem: &GrantProblem) -> String {
     }
 }
 
-/// For the directory of a session's command.
+/// For a search around the directory that a session has a fork of.
 pub(crate) const AROUND_FORK: &str =
     "Search the workspace by itself, and the directories beside it one by one.";
+/// For the directory of a session's command.
 pub(crate) const WORKDIR: &str = "Check `workdir`, or leave it out to run in the workspace.";
 
 pub(crate) const UNKNOWN_PURPOSE: &str = "Use read, write, edit, search or workdir.";

@@ -100,6 +100,7 @@ mod tests {
         assert!(seen.explain());
         assert!(!seen.explain());
     }
+
     #[test]
     fn what_changes_nothing_explains_nothing() {
         let changes = OwnChanges::new().expect("memory");
