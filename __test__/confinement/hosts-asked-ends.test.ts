@@ -140,7 +140,7 @@ describe.skipIf(!isHeld)('what outlives its call', { timeout: 60_000 }, () => {
   test('a command that continues after its timeout keeps its question', async () => {
     const { network } = await serveHosts()
     const host = new AskingHost()
-    const tools = makeSet({ ...network, onAsk: host.onAsk }, { onTimeout: 'background', toolTimeoutMs: 500 })
+    const tools = makeSet({ ...network, onAsk: host.onAsk }, { onTimeout: 'background', toolTimeoutMs: 1_500 })
     const output = await tools.bash.execute({ cmd: 'bash', args: ['-c', `echo begun; ${curl}`] })
     expect(output).toContain('continues as process p1')
     const { signal, answer } = await host.question()

@@ -130,7 +130,7 @@ describe('calls of every kind', () => {
   test('a timeout is an error with what was printed', async () => {
     const { journal, run } = await scene()
     const { bash } = createTools()
-    await run(() => bash.execute({ cmd: 'sh', args: ['-c', 'echo begun; sleep 20'] }).catch(() => undefined), { toolTimeoutMs: 300 })
+    await run(() => bash.execute({ cmd: 'sh', args: ['-c', 'echo begun; sleep 20'] }).catch(() => undefined), { toolTimeoutMs: 1_500 })
     const [row] = await journal.listRun('run')
     expect(row).toMatchObject({ status: 'error', acted: true })
     expect(JSON.parse(row?.errorJson ?? '')).toMatchObject({ code: 'PROCESS_TIMEOUT', message: expect.stringContaining('begun') })

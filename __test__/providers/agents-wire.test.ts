@@ -35,7 +35,7 @@ async function sent(calls: object[], options: ProviderExecutorsOptions = {}) {
 
 describe('R11: what @openai/agents-core sends back', () => {
   test('shell_call_output, with an outcome for each command', async () => {
-    const action = { commands: ['echo one', 'sleep 9', 'exit 4'], timeoutMs: 400, maxOutputLength: 500 }
+    const action = { commands: ['echo one', 'sleep 9', 'exit 4'], timeoutMs: 1_500, maxOutputLength: 500 }
     const { items } = await sent([{ type: 'shell_call', callId: 'call_1', status: 'completed', action }])
     expect(items).toMatchObject([
       {

@@ -56,7 +56,7 @@ describe('R11: what @ai-sdk/anthropic sends back', () => {
         ['bash', { command: 'X=before' }],
         ['bash', { command: 'X=after; sleep 20' }],
       ],
-      { toolTimeoutMs: 300 },
+      { toolTimeoutMs: 1_500 },
     )
     expect(result?.content).toContain('"exitCode":124')
     expect(result?.is_error).toBeUndefined()

@@ -105,7 +105,7 @@ describe('R7: commands that fight the session', () => {
 
   test('a timeout kills everything, says so, and the state is that from before', async () => {
     const mark = sleepingMark()
-    const { run, out } = session({ toolTimeoutMs: 500 })
+    const { run, out } = session({ toolTimeoutMs: 1_500 })
     await run('KEPT=before')
     const began = performance.now()
     const ended = await run(`KEPT=after; echo partial; trap '' TERM; (setsid sleep ${mark} &) ; sleep ${mark}`)
@@ -113,7 +113,7 @@ describe('R7: commands that fight the session', () => {
     expect(ended).toMatchInlineSnapshot(`
       {
         "exitCode": 124,
-        "stderr": "[The command was killed after 500 ms, with everything it had started. The session goes on as it was before the command.]
+        "stderr": "[The command was killed after 1500 ms, with everything it had started. The session goes on as it was before the command.]
       ",
         "stdout": "partial
       ",

@@ -28,7 +28,7 @@ const shellCall = (action: object) => ({ type: 'shell_call', id: 'sh_1', call_id
 describe('R11: what @ai-sdk/openai sends back', () => {
   test('shell_call_output, with an outcome for each command and the limit', async () => {
     const commands = ['echo one; echo err >&2', 'sleep 9', 'exit 4', 'curl https://example.com']
-    const { items } = await sent([shellCall({ commands, timeout_ms: 500, max_output_length: 4_000 })])
+    const { items } = await sent([shellCall({ commands, timeout_ms: 1_500, max_output_length: 4_000 })])
     expect(items).toMatchSnapshot()
     expect(items[0]).toMatchObject({
       type: 'shell_call_output',

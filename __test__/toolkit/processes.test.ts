@@ -216,11 +216,11 @@ describe.skipIf(process.platform !== 'linux')("createTools({ processes: true, on
   })
 
   test('a command that reaches it goes on, says as which process, and is stopped', async () => {
-    const { kept } = makePair({ toolTimeoutMs: 300 })
+    const { kept } = makePair({ toolTimeoutMs: 1_000 })
     const mark = sleepingMark()
-    const output = await kept.bash.execute({ cmd: 'sh', args: ['-c', `echo begun; sleep 0.6; echo more; sleep ${mark}`] })
+    const output = await kept.bash.execute({ cmd: 'sh', args: ['-c', `echo begun; sleep 2; echo more; sleep ${mark}`] })
     expect(output).toBe(
-      'begun\n[The command still runs after 300 ms, and continues as process p1: read its output with process_read, and end it with process_stop.]',
+      'begun\n[The command still runs after 1000 ms, and continues as process p1: read its output with process_read, and end it with process_stop.]',
     )
     expect(await kept.process_read.execute({ process_id: 'p1', wait_ms: 5_000 })).toMatchObject({
       running: true,

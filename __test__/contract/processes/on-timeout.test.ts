@@ -39,11 +39,11 @@ describe.skipIf(process.platform !== 'linux')('a bash whose commands go on at th
   test('R70 a command that reaches it goes on, and is read and stopped', async () => {
     const { call, session } = await openScene(background)
     const mark = sleepingMark()
-    const command = `echo begun; echo warned >&2; sleep 0.6; echo more; echo worse >&2; (setsid sleep ${mark} &) ; sleep ${mark}`
-    const envelope = await call('bash', { command, timeout_ms: 300 })
+    const command = `echo begun; echo warned >&2; sleep 2; echo more; echo worse >&2; (setsid sleep ${mark} &) ; sleep ${mark}`
+    const envelope = await call('bash', { command, timeout_ms: 1_000 })
     expect(dataOf(envelope)).toEqual({ stdout: 'begun\n', stderr: 'warned\n', exit_code: null, signal: null, timed_out: true })
     expect(envelope.metadata.notes).toEqual([
-      'The command still runs after 300 ms, and continues as process p1: read its output with process_read, and end it with process_stop.',
+      'The command still runs after 1000 ms, and continues as process p1: read its output with process_read, and end it with process_stop.',
     ])
     const read = dataOf(await call('process_read', { process_id: 'p1', wait_ms: 5_000 }))
     expect(read).toMatchObject({ running: true, output: 'more\n', from: 6, stderr_unread_bytes: 6 })
@@ -59,13 +59,11 @@ describe.skipIf(process.platform !== 'linux')('a bash whose commands go on at th
 
   test('R70 one that ends later is told of at the next step', async () => {
     const { call, session } = await openScene({ ...background, tools: [] })
-    const { metadata } = await call('bash', { command: 'sleep 0.5; exit 4', timeout_ms: 100 })
+    const { metadata } = await call('bash', { command: 'sleep 1; exit 4', timeout_ms: 100 })
     expect(metadata.notes).toEqual(['The command still runs after 100 ms, and continues as process p1, until it ends or its session does.'])
-    await eventually(() => false, 800)
+    await eventually(() => false, 2_500)
     const { messages = [] } = await session.prepareStep({ messages: [] })
-    expect(messages).toMatchObject([
-      { content: expect.stringContaining('The process p1 (`sleep 0.5; exit 4`) has ended with exit code 4.') },
-    ])
+    expect(messages).toMatchObject([{ content: expect.stringContaining('The process p1 (`sleep 1; exit 4`) has ended with exit code 4.') }])
   })
 
   test('R70 an abort kills it, and where no more may run the timeout does', async () => {

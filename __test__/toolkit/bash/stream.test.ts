@@ -70,7 +70,7 @@ describe('createTools({ streamOutput: true }).bash', () => {
   })
 
   test('a timeout throws with the output until then', async () => {
-    const run = collect(streaming(makeSandbox(), { toolTimeoutMs: 300 }).execute(sh('echo before; sleep 30')))
+    const run = collect(streaming(makeSandbox(), { toolTimeoutMs: 1_500 }).execute(sh('echo before; sleep 30')))
     const error: unknown = await run.catch((reason: unknown) => reason)
     expect(error).toMatchObject({ code: 'PROCESS_TIMEOUT', details: { output: 'before\n' } })
   })
@@ -123,7 +123,7 @@ describe('createTools({ streamOutput: true }).bash', () => {
   test('a reader that never comes back does not keep a command alive past its timeout, nor past an abort', async () => {
     const fixture = makeSandbox()
     const [timedOut, stopped] = [sleepingMark(), sleepingMark()]
-    const first = streaming(fixture, { toolTimeoutMs: 500 }).execute(sh(`echo started; sleep ${timedOut}`))
+    const first = streaming(fixture, { toolTimeoutMs: 1_500 }).execute(sh(`echo started; sleep ${timedOut}`))
     await first.next()
     const controller = new AbortController()
     const second = streaming(fixture).execute(sh(`echo started; yes > /dev/stdout & sleep ${stopped}`), { abortSignal: controller.signal })

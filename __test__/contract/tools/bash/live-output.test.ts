@@ -17,7 +17,7 @@ test('the last text comes before the envelope, also of a command that fails or i
   const { call } = await openScene(manifest(allowAll))
   for (const command of ['echo out; exit 3', 'echo out; sleep 60']) {
     const heard: string[] = []
-    const envelope = await call('bash', { command, timeout_ms: 300 }, { onOutput: (text) => void heard.push(text) })
+    const envelope = await call('bash', { command, timeout_ms: 1_500 }, { onOutput: (text) => void heard.push(text) })
     expect(dataOf(envelope)).toMatchObject({ stdout: 'out\n' })
     expect(heard.join('')).toBe('out\n')
   }
