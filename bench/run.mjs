@@ -10,6 +10,7 @@ import { loadAverage, machineFacts } from './machine.mjs'
 import { writePage } from './page.mjs'
 import { installPeers } from './peers.mjs'
 import { runGroup } from './processes.mjs'
+import { stagePublished } from './published.mjs'
 import { formatSum, formatTable } from './table.mjs'
 import { judge } from './verdicts.mjs'
 import { byProcess, workloads } from './workloads.mjs'
@@ -57,7 +58,8 @@ async function main({ goals, quick, json, strict, write }) {
   const chosen = workloads.filter(({ id }) => goals.some(({ workload }) => workload === id))
   const peers = await installPeers(cache, say)
   if (chosen.some(({ hasFloor }) => hasFloor)) peers.floor = await buildFloor(cache, say)
-  const job = { extent: quick ? 'quick' : 'full', installed: peers, cache }
+  const published = chosen.some(({ isPublished }) => isPublished) ? await stagePublished(cache, say) : undefined
+  const job = { extent: quick ? 'quick' : 'full', installed: peers, cache, published }
 
   const results = {}
   const processes = []

@@ -15,6 +15,7 @@ import { workloads } from './workloads.mjs'
  * @property {'quick' | 'full'} extent
  * @property {Record<string, { entry?: string, problem?: string }>} installed
  * @property {string} cache
+ * @property {Record<'index' | 'contract' | 'cli', string>} [published] addresses of entry points of the published package
  * @property {string} folder for files of its own
  * @property {string} resultFile
  */
@@ -28,6 +29,7 @@ const contenders = await loadContenders(job.installed)
 const stage = {
   ...contenders,
   installed: job.installed,
+  published: job.published,
   extent: job.extent,
   folder: job.folder,
   corpus: (size) => corpusFolder(corpora[size][job.extent], job.cache, say),

@@ -23,6 +23,7 @@ import { workloads as threads } from './workloads/threads.mjs'
  * @property {'node' | 'bun'} [runtime] @default 'node'
  * @property {number} [residentMb] size of the process it is done in; as it is without it
  * @property {string} [without] system calls that fail in it, as `deny` of crates/attacks names them
+ * @property {boolean} [isPublished] of the package as it is published
  * @property {boolean} [alone] in a fresh process of its own, which nothing before has made larger
  * @property {{ quick: import('./rounds.mjs').Effort, full: import('./rounds.mjs').Effort }} effort
  * @property {(stage: object) => any} contenders

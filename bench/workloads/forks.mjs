@@ -23,6 +23,8 @@ async function scene({ corpus }) {
   const git = (...args) =>
     run('git', ['-C', rootDir, '-c', 'user.name=bench', '-c', 'user.email=bench@example.com', ...args], { maxBuffer: 1 << 26 })
   await git('init', '-q')
+  // It would go on beside what is timed.
+  await git('config', 'gc.auto', '0')
   await git('add', '-Af')
   await git('commit', '-qm', 'all')
   return { place, rootDir, git }

@@ -20,7 +20,7 @@ console.log(performance.now() - start)
 `
 
 /** The workload that times itself: each sample is a process. */
-function importing({ folder, installed }) {
+function importing({ folder, installed, published }) {
   const contenders = {}
   const add = (name, zod, entry) => {
     const file = join(folder, `import-${name}.mjs`)
@@ -34,7 +34,7 @@ function importing({ folder, installed }) {
       },
     }
   }
-  add('ours', import.meta.resolve('zod'), import.meta.resolve('toolwright'))
+  add('ours', import.meta.resolve('zod'), published.index)
   const original = installed.smithers?.entry
   if (original) {
     const zod = new URL('node_modules/zod/index.js', pathToFileURL(original))
@@ -65,8 +65,8 @@ async function firstOutput(args, input = '') {
 }
 
 /** What the start of the MCP server takes beyond the start of Node: until the answer to the first message. */
-async function serverStart({ folder }) {
-  const server = [fileURLToPath(new URL('cli.js', import.meta.resolve('toolwright'))), 'mcp', '--root', folder]
+async function serverStart({ folder, published }) {
+  const server = [fileURLToPath(published.cli), 'mcp', '--root', folder]
   const first = spawn(process.execPath, server, { stdio: ['pipe', 'ignore', 'inherit'] })
   await pause(FIRST_SERVER_MS)
   first.stdin.end()
@@ -81,6 +81,7 @@ async function serverStart({ folder }) {
 export const workloads = [
   {
     id: 'mcp-start',
+    isPublished: true,
     effort: {
       quick: { rounds: 5, batch: 1, budgetMs: 4_000, selfTimed: true },
       full: { rounds: 20, batch: 1, budgetMs: 15_000, selfTimed: true },
@@ -89,6 +90,7 @@ export const workloads = [
   },
   {
     id: 'import',
+    isPublished: true,
     effort: {
       quick: { rounds: 8, batch: 1, budgetMs: 4_000, selfTimed: true },
       full: { rounds: 40, batch: 1, budgetMs: 20_000, selfTimed: true },
