@@ -1,9 +1,8 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { openJournal } from 'toolwright'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { packReport } from '../../ts/report/make-report.ts'
 import { pageHtml } from '../../ts/report/page-html.ts'
 import { loginDiffs, writeLoginRun } from '../report/login-run.ts'
@@ -11,29 +10,12 @@ import { HOSTILE, START, writeRun } from '../report/recorded-run.ts'
 import { runCli, startCli } from '../support/run-cli.ts'
 import { chromiumPath } from '../support/chromium.ts'
 import { makeSandbox } from '../support/sandbox.ts'
+import { ReportBrowser, rows, seriousFaults } from './report-browser.ts'
 
 /** The page in a real browser. Debian: `apt install chromium`. */
 describe.skipIf(chromiumPath === undefined)('the page of a report, in Chromium', () => {
-  let browser: Browser
-  beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: chromiumPath as string, args: ['--no-sandbox'] })
-  }, 60_000)
-  afterAll(() => browser?.close())
-
-  async function openPage(url: string, colorScheme: 'light' | 'dark' = 'light') {
-    const context = await browser.newContext({ colorScheme, viewport: { width: 1400, height: 1000 }, timezoneId: 'UTC' })
-    onTestFinished(() => context.close())
-    const page = await context.newPage()
-    const troubles: string[] = []
-    const requests: string[] = []
-    page.on('pageerror', (error) => troubles.push(String(error)))
-    page.on('console', (message) => message.type() === 'error' && troubles.push(message.text()))
-    page.on('request', (request) => requests.push(request.url()))
-    const start = performance.now()
-    await page.goto(url)
-    await rows(page).first().waitFor()
-    return { page, troubles, requests, openedMs: performance.now() - start }
-  }
+  const browser = ReportBrowser.ofSuite()
+  const openPage = browser.open.bind(browser)
 
   /** `TOOLWRIGHT_WRITE_IMAGES=1` writes the pictures of the documentation anew. */
   const images = process.env['TOOLWRIGHT_WRITE_IMAGES'] === '1' ? join(import.meta.dirname, '../../docs/images') : undefined
@@ -45,9 +27,6 @@ describe.skipIf(chromiumPath === undefined)('the page of a report, in Chromium',
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     return `${root}/runs.html`
   }
-
-  const rows = (page: Page, options?: Parameters<Page['getByRole']>[1]) =>
-    page.getByRole('listbox', { name: 'Calls' }).getByRole('option', options)
 
   const isAttacked = (page: Page) => page.evaluate(() => 'attacked' in globalThis)
 
@@ -151,13 +130,7 @@ describe.skipIf(chromiumPath === undefined)('the page of a report, in Chromium',
       const { page } = await openPage(`file://${await report({ calls: 120, runs: 2 })}#call=2`, theme)
       await page.setViewportSize({ width, height: 900 })
       await page.getByText('What it was given').waitFor()
-      const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-      // The page's policy lets no script in; this one comes over the debugger.
-      const found = await page.evaluate(`${axe}; axe.run(document)`)
-      const serious = (found as { violations: { id: string; impact: string; nodes: { html: string }[] }[] }).violations.filter(
-        ({ impact }) => ['serious', 'critical'].includes(impact),
-      )
-      expect(serious.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([])
+      expect(await seriousFaults(page)).toEqual([])
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
     },
     60_000,
