@@ -6,6 +6,7 @@ mod support;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use support::place::{Place, has_namespaces};
 use support::{scene, strings, text};
@@ -152,6 +153,8 @@ impl Scene {
             cwd: root,
             env: ExecEnv::Exactly(variables.collect::<Vec<_>>().into()),
             git: Some(&reports),
+            // A look at many repositories waits two seconds for each git that a pipe holds.
+            timeout: Duration::from_secs(150),
             ..place.request("sh", &args)
         };
         let finished = run(&request);
@@ -247,7 +250,7 @@ fn what_the_host_changes_meanwhile_stays() {
     std::thread::scope(|threads| {
         threads.spawn(|| {
             while !root.join("ready").exists() {
-                std::thread::sleep(std::time::Duration::from_millis(5));
+                std::thread::sleep(Duration::from_millis(5));
             }
             scene.on_host(root, "git config user.name host; git config user.email h@h; : > go");
         });
