@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createTools } from 'toolwright'
+import { createSession } from 'toolwright/contract'
 
 /** As the AI SDK calls a tool. */
 const CALL = { toolCallId: 'call', messages: [] }
@@ -50,28 +51,60 @@ async function serve() {
   return { port, ca }
 }
 
-/** The same program at a host with a credential, at one that is reached by its name, and with all of the network. */
-async function hosts({ folder }, program) {
+const verify = (ms) => assert.ok(ms > 0, 'nothing was measured')
+
+/** A server, what a sandbox is told of it, and a program that reaches it with all of the network. */
+async function scene(folder) {
   const { port, ca } = await serve()
   const authority = join(folder, 'authority.pem')
   writeFileSync(authority, ca)
-  const network = { allow: [`${NAME}:${port}`], addresses: { [NAME]: `127.0.0.1:${port}` } }
-  const credentials = [{ variable: 'TOKEN', hosts: [`${NAME}:${port}`], value: VALUE, send: 'bearer' }]
-  const tools = (options) => createTools({ rootDir: folder, ...options })
-  const run =
-    ({ bash }, host, trusted) =>
-    async () => {
-      const said = await bash.execute({ cmd: 'python3', args: ['-c', program, host, String(port), trusted] }, CALL)
+  const host = `${NAME}:${port}`
+  const network = { allow: [host], addresses: { [NAME]: `127.0.0.1:${port}` } }
+  const credentials = { credentials: [{ variable: 'TOKEN', hosts: [host], value: VALUE, send: 'bearer' }], authorities: [ca] }
+  const running = (options, program, name, trusted) => {
+    const { bash } = createTools({ rootDir: folder, ...options })
+    const run = async () => {
+      const said = await bash.execute({ cmd: 'python3', args: ['-c', program, name, String(port), trusted] }, CALL)
       const [ms, bytes] = said.trim().split(' ')
       if (bytes !== undefined) assert.equal(Number(bytes), BYTES)
       return Number(ms)
     }
-  const verify = (ms) => assert.ok(ms > 0, 'nothing was measured')
-  return {
-    ours: { run: run(tools({ sandbox: { network: { ...network, credentials, authorities: [ca] } } }), NAME, ''), verify },
-    named: { run: run(tools({ sandbox: { network } }), NAME, authority), verify },
-    direct: { run: run(tools({ allowNetwork: true }), '127.0.0.1', authority), verify },
+    return { run, verify }
   }
+  const direct = (program) => running({ allowNetwork: true }, program, '127.0.0.1', authority)
+  return { host, network, credentials, authority, running, direct }
+}
+
+/** The same program at a host with a credential, at one that is reached by its name, and with all of the network. */
+async function hosts({ folder }, program) {
+  const { network, credentials, authority, running, direct } = await scene(folder)
+  return {
+    ours: running({ sandbox: { network: { ...network, ...credentials } } }, program, NAME, ''),
+    named: running({ sandbox: { network } }, program, NAME, authority),
+    direct: direct(program),
+  }
+}
+
+/** A request in a session that decides about each by rules, some of them about paths. */
+async function ruled({ folder }) {
+  const { host, network, credentials, direct } = await scene(folder)
+  const permissions = ['**', '/**', '*'].map((pattern) => ({ permission: '*', pattern, action: 'allow' }))
+  const paths = Array.from({ length: 20 }, (_, index) => `TOKEN * ${host}/closed/${index}/*`)
+  const session = await createSession({
+    workspace: folder,
+    manifest: {
+      name: 'bench',
+      permissions,
+      requires: { fs: { read: ['/**'] }, net: { hosts: [NAME] }, shell: [{ cmd: '*' }], capabilities: ['net.credential'] },
+    },
+    permissions: paths.map((pattern) => ({ permission: 'net.credential', pattern, action: 'deny' })),
+    sandbox: { network: { ...network, ...credentials } },
+  })
+  const run = async () => {
+    const { data } = await session.call('bash', { command: `python3 - ${host.replace(':', ' ')} '' <<'END'\n${REQUESTS}\nEND` })
+    return Number(data.stdout)
+  }
+  return { ours: { run, verify }, direct: direct(REQUESTS) }
 }
 
 const effort = {
@@ -81,6 +114,7 @@ const effort = {
 
 export const workloads = [
   { id: 'credential-request', alone: true, effort, contenders: (stage) => hosts(stage, REQUESTS) },
+  { id: 'credential-request-ruled', alone: true, effort, contenders: ruled },
   { id: 'credential-body', alone: true, effort, contenders: (stage) => hosts(stage, body()) },
   { id: 'credential-gigabit', alone: true, effort, contenders: (stage) => hosts(stage, body(`&rate=${GIGABIT}`)) },
 ]

@@ -1,6 +1,6 @@
 /** What follows an edit, and pictures: language servers in a project of some 400 files, images as they are and scaled. */
 import assert from 'node:assert/strict'
-import { cpSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { deflateSync, crc32 } from 'node:zlib'
@@ -8,7 +8,10 @@ import { createTools } from 'toolwright'
 
 const repository = resolve(import.meta.dirname, '../..')
 const CALL = { toolCallId: 'call', messages: [] }
+/** Some 35 files import it. */
 const FILE = 'ts/core/text.ts'
+/** How many files are edited in turn. */
+const EDITED = 20
 
 /** The sources of this package as a project of their own. */
 function project(folder, name) {
@@ -21,13 +24,13 @@ function project(folder, name) {
 }
 
 /** Writes texts that differ, with a problem in every second one. */
-function writer(tools, root) {
-  const original = readFileSync(join(root, FILE), 'utf8')
+function writer(tools, root, file = FILE) {
+  const original = readFileSync(join(root, file), 'utf8')
   let turn = 0
   return () => {
     turn += 1
     const content = `${original}\nexport const added${turn}: number = ${turn % 2 === 0 ? turn : "'text'"}\n`
-    return { hasProblem: turn % 2 === 1, answer: tools.write.execute({ path: FILE, content }, CALL), content }
+    return { hasProblem: turn % 2 === 1, answer: tools.write.execute({ path: file, content }, CALL), content }
   }
 }
 
@@ -60,20 +63,32 @@ async function committed({ folder }) {
   return { ours: contender(checking), plain: contender(plain) }
 }
 
-/** How long until the problems of an edit are told. */
-async function told({ folder }) {
-  const root = project(folder, 'told')
+/** How long until the problems of an edit are told, of files in turn. */
+async function told({ folder }, filesOf) {
+  const root = project(folder, `told-${filesOf.name}`)
   const tools = createTools({ rootDir: root, languageServers: { waitMs: 60_000 }, unseenChanges: 'allow' })
-  const write = writer(tools, root)
+  const files = filesOf(root).map((path) => ({ path, write: writer(tools, root, path) }))
+  let turn = 0
   const one = async () => {
+    const { path, write } = files[turn % files.length]
+    turn += 1
     const { hasProblem, answer, content } = write()
     const output = await answer
-    const { value } = tools.write.toModelOutput({ ...CALL, input: { path: FILE, content }, output })
+    const { value } = tools.write.toModelOutput({ ...CALL, input: { path, content }, output })
     assert.equal(/TS2322/u.test(value), hasProblem, value)
   }
   await one()
   return { ours: { run: one, verify: one } }
 }
+
+/** Files from all over the project. */
+function spread(root) {
+  const all = readdirSync(join(root, 'ts'), { recursive: true })
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.d.ts') && !path.startsWith('report/page'))
+    .toSorted()
+  return Array.from({ length: EDITED }, (_, index) => join('ts', all[Math.floor((index * all.length) / EDITED)]))
+}
+const imported = () => [FILE]
 
 function chunk(name, data) {
   const body = Buffer.concat([Buffer.from(name, 'latin1'), data])
@@ -112,7 +127,8 @@ const effort = (rounds, budgetMs, more = {}) => ({
 
 export const workloads = [
   { id: 'checked-commit', effort: effort(60, 20_000, { selfTimed: true }), contenders: committed },
-  { id: 'problems-told', effort: effort(40, 60_000), contenders: told },
+  { id: 'problems-told', effort: effort(80, 60_000), contenders: (stage) => told(stage, spread) },
+  { id: 'problems-told-imported', effort: effort(30, 60_000), contenders: (stage) => told(stage, imported) },
   { id: 'read-picture', effort: effort(60, 5_000), contenders: shown(1_200, 800, /^image\/png, 1200 × 800, \d+ bytes$/u) },
   { id: 'read-picture-scaled', effort: effort(15, 30_000), contenders: shown(4_000, 3_000, /scaled to 1568 × 1176$/u) },
 ]
