@@ -7,18 +7,10 @@ import { expect, test } from 'vitest'
 import { ProcessOwner } from '../../ts/core/process-owner.ts'
 import { keep, says } from '../support/kept.ts'
 import { eventually, expectGone, running, sleepingMark } from '../support/processes.ts'
-import { runs, seed } from '../support/randomised.ts'
+import { randomNumbers, runs, seed } from '../support/randomised.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
 const sh = (script: string): [string, ...string[]] => ['sh', '-c', script]
-
-function randomNumbers(from: number): (below: number) => number {
-  let state = from
-  return (below) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
-    return (state >>> 8) % below
-  }
-}
 
 /** A script that leaves processes in every way there is, and marks them. */
 function tree(mark: string, below: (count: number) => number, depth = 0): string {
