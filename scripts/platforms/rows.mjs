@@ -37,6 +37,11 @@ const CONTAINERS = [
     options: ['--user', '1000', '--cap-drop', 'ALL', '--read-only', '--tmpfs', '/tmp:exec,mode=1777'],
   },
   { mode: 'user, namespaces allowed', options: ['--user', '1000'], hasNamespaces: true },
+  {
+    mode: 'user, namespaces and /proc',
+    options: ['--user', '1000', '--security-opt', 'systempaths=unconfined'],
+    hasNamespaces: true,
+  },
   { mode: 'user, seccomp unconfined', options: ['--user', '1000', '--security-opt', 'seccomp=unconfined'] },
 ]
 

@@ -293,6 +293,7 @@ fn the_report_of_the_sandbox() {
     for advice in [
         Advice::Namespaces,
         Advice::Mounts,
+        Advice::Processes,
         Advice::Landlock,
         Advice::Broker,
         Advice::Seccomp,

@@ -138,6 +138,11 @@ fn for_mounts(layers: &Layers) -> Advice {
     if layers.mount == Layer::Refused(libc::ENOSYS) { Advice::Mounts } else { Advice::Namespaces }
 }
 
+/// What would give commands their own processes. A container that hides parts of `/proc` lets nobody mount another one.
+fn for_processes(layers: &Layers) -> Advice {
+    if layers.mount.holds() { Advice::Processes } else { Advice::Namespaces }
+}
+
 fn file_metadata(plan: &Plan, layers: &Layers) -> Row {
     if plan.files == Files::Full {
         return opened(Choice::Files);
@@ -158,11 +163,16 @@ fn git(plan: &Plan, layers: &Layers) -> Row {
         return row(Level::None, format!("commands write them: {reason}"), for_mounts(layers));
     }
     if !layers.hidden_git.holds() {
-        let reason = why("what makes new ones private", layers.hidden_git);
+        // A broker makes them, which lives where no command can reach it.
+        let (reason, advice) = if layers.pid.holds() {
+            (why("what makes new ones private", layers.hidden_git), Advice::Broker)
+        } else {
+            (why("a process namespace", layers.pid), for_processes(layers))
+        };
         let mechanism = format!(
             "read-only mounts; those that commands make are judged when these have ended: {reason}"
         );
-        return row(Level::BestEffort, mechanism, Advice::Broker);
+        return row(Level::BestEffort, mechanism, advice);
     }
     if let Layer::Refused(_) = layers.forks {
         let reason = why("an overlay in memory", layers.forks);
@@ -271,13 +281,13 @@ fn process_kill(layers: &Layers) -> Row {
     }
     if !layers.seccomp.holds() {
         let reason = why("a process namespace", layers.pid);
-        return row(Level::BestEffort, format!("process group; {reason}"), Advice::Namespaces);
+        return row(Level::BestEffort, format!("process group; {reason}"), for_processes(layers));
     }
     // A command must not reach the process that kills it.
     let level = if layers.scope.holds() { Level::Kernel } else { Level::BestEffort };
     let mechanism = "process group that seccomp lets nothing leave; other processes of the user can \
          be seen, and given other processors";
-    row(level, mechanism, Advice::Namespaces)
+    row(level, mechanism, for_processes(layers))
 }
 
 fn limits(plan: &Plan, layers: &Layers) -> Row {
@@ -326,7 +336,7 @@ fn environment(layers: &Layers, inherits: bool) -> Row {
         kernel("filter; Landlock closes the environment of other processes, not their arguments")
     } else {
         let mechanism = "filter; a command may read /proc of its host";
-        row(Level::BestEffort, mechanism, Advice::Namespaces)
+        row(Level::BestEffort, mechanism, for_processes(layers))
     }
 }
 

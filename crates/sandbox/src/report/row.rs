@@ -74,6 +74,8 @@ pub enum Advice {
     Namespaces,
     /// Use a kernel that has the calls for mounts, and a container that knows them.
     Mounts,
+    /// Have the container hide nothing of `/proc`, so that a process namespace can have its own.
+    Processes,
     /// Use a kernel with overlays in memory, and allow them.
     Overlays,
     /// Use a kernel with Landlock, and allow it.

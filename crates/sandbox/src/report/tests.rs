@@ -77,6 +77,21 @@ fn the_advice_for_mounts_follows_the_error() {
     }
 }
 
+/// Docker hides parts of `/proc`, and a process namespace with another one would show them.
+#[test]
+fn the_advice_for_processes_follows_what_else_holds() {
+    for (mount, expected) in [(whole().mount, Advice::Processes), (REFUSED, Advice::Namespaces)] {
+        let layers = Layers { pid: REFUSED, hidden_git: REFUSED, mount, ..whole() };
+        let plan = Plan { hides_git_directories: true, ..plan(Files::Confined) };
+        let report = report(&plan, &layers, false);
+        assert_eq!([report.git.advice, report.process_kill.advice], [Some(expected); 2]);
+        assert!(
+            expected == Advice::Namespaces
+                || report.git.mechanism.to_string().contains("a process namespace")
+        );
+    }
+}
+
 #[test]
 fn metadata_is_not_held_without_mounts_and_no_plan_makes_it_so() {
     let layers = Layers { mount: REFUSED, ..whole() };
