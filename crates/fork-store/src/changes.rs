@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use toolwright_git::name::is_git_directory_name;
 use toolwright_sandbox::plan::PLACEHOLDER_TIME;
 
+use crate::git_directory::is_git_directory;
 use crate::manifest::Manifest;
 use crate::tree;
 
@@ -152,6 +153,10 @@ impl Walk<'_> {
         let at = |errno| (path.to_owned(), errno);
         let is_replaced = is_replaced || tree::is_opaque(upper);
         let names = tree::names(upper).map_err(at)?;
+        if !path.as_os_str().is_empty() && is_git_directory(&names, base).map_err(at)? {
+            self.leave_out(path.to_owned(), LeftOutReason::Git);
+            return Ok(());
+        }
         for name in &names {
             let below = path.join(name);
             if is_git_directory_name(name.as_bytes()) {
@@ -272,13 +277,21 @@ impl Walk<'_> {
                     return Ok(());
                 };
                 let at = |errno| (path.clone(), errno);
+                if is_git_directory(&[], Some(directory.as_fd())).map_err(at)? {
+                    self.leave_out(path, LeftOutReason::Git);
+                    return Ok(());
+                }
+                let before = self.found.left_out.len();
                 for name in tree::names(&directory).map_err(at)? {
                     if let Some(was) = tree::look(&directory, &name).map_err(at)? {
                         self.deleted(directory.as_fd(), was, &name, path.join(&name))?;
                     }
                 }
-                let conflict = self.conflict(&path, Some(&was));
-                self.push(path, EntryKind::Directory, Some(&was), None, conflict);
+                // It stays around what stays in it.
+                if self.found.left_out.len() == before {
+                    let conflict = self.conflict(&path, Some(&was));
+                    self.push(path, EntryKind::Directory, Some(&was), None, conflict);
+                }
             }
             FileType::RegularFile | FileType::Symlink => {
                 let is_link = tree::kind(&was) == FileType::Symlink;

@@ -38,6 +38,7 @@ mod commits;
 mod diff;
 mod error;
 mod fork;
+mod git_directory;
 mod keeper;
 mod known;
 mod manifest;

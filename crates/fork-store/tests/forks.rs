@@ -184,6 +184,41 @@ fn git_and_special_files_are_left_out() {
 }
 
 #[test]
+fn git_directories_of_any_name_are_left_out_and_the_rest_is_applied() {
+    let bare = |name: &'static str| {
+        [format!("{name}/HEAD"), format!("{name}/objects/x"), format!("{name}/refs/heads/main")]
+    };
+    let mut files: Vec<_> = ["up.git", "gone", "deep/below"].into_iter().flat_map(bare).collect();
+    files.extend(["a", "deep/a", "v/.git/HEAD", "v/a"].map(str::to_owned));
+    let files: Vec<_> = files.iter().map(|path| (path.as_str(), "1")).collect();
+    let Some(place) = Place::new(&files) else { return };
+    let (open, fork) = place.fork();
+    fs::write(fork.join("up.git/objects/new"), "2").unwrap();
+    fs::write(fork.join("up.git/refs/heads/main"), "2").unwrap();
+    for directory in ["gone", "deep", "v"] {
+        fs::remove_dir_all(fork.join(directory)).unwrap();
+    }
+    for path in ["made/HEAD", "made/refs", "made/OBJECTS", "linked/HEAD", "linked/commondir"] {
+        fs::create_dir_all(fork.join(path)).unwrap();
+        fs::write(fork.join(path).join("x"), "2").unwrap();
+    }
+    fs::write(fork.join("a"), "2").unwrap();
+    let applied = open.fork().apply(Apply::default(), &place.never).unwrap();
+    let left: Vec<_> =
+        applied.left_out.iter().map(|it| (it.path.to_str().unwrap(), it.reason)).collect();
+    let expected = ["deep/below", "gone", "linked", "made", "up.git", "v/.git"];
+    let mut left_paths: Vec<_> = left.iter().map(|(path, _)| *path).collect();
+    left_paths.sort_unstable();
+    assert_eq!(left_paths, expected);
+    assert!(left.iter().all(|(_, reason)| *reason == LeftOutReason::Git));
+    assert_eq!(shown(&applied.applied), ["~ a", "- deep/a", "- v/a"]);
+    for kept in ["up.git/HEAD", "gone/HEAD", "deep/below/HEAD", "v/.git/HEAD"] {
+        assert_eq!(fs::read_to_string(place.base.join(kept)).unwrap(), "1", "{kept}");
+    }
+    assert!(!place.base.join("made").exists() && !place.base.join("up.git/objects/new").exists());
+}
+
+#[test]
 fn what_programs_obey_is_applied_only_if_it_is_named() {
     let Some(place) = Place::new(&[("a", "1")]) else { return };
     let (open, fork) = place.fork();
