@@ -1,13 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { GIT } from './everyday/git.ts'
-import { JAVASCRIPT } from './everyday/javascript.ts'
-import { LANGUAGES } from './everyday/languages.ts'
-import { NATIVE } from './everyday/native.ts'
+import { PROJECTS } from './everyday/projects.ts'
 import { Everyday, missingProgram, users } from './everyday/run-project.ts'
-import { SERVICES } from './everyday/services.ts'
 
 // A day's work: what ends with 0 outside ends with 0 in the sandbox of `createTools`, and leaves the same files.
-const PROJECTS = [...NATIVE, ...GIT, ...JAVASCRIPT, ...LANGUAGES, ...SERVICES]
 
 let everyday: Everyday
 beforeAll(async () => {
@@ -25,9 +20,9 @@ describe.for(users())('as %s', (user) => {
     const missing = project.notAsRoot === true && user === 'root' ? 'other user' : missingProgram(project, user)
     test.skipIf(missing !== undefined)(`${project.name}${missing === undefined ? '' : ` (no ${missing})`}`, { timeout: 600_000 }, () => {
       const folder = everyday.prepare(project)
-      const outside = everyday.run(project, folder, user, false)
+      const outside = everyday.run(project, folder, user, 'outside')
       expect(outside, outside.output).toMatchObject({ code: 0 })
-      const inside = everyday.run(project, folder, user, true)
+      const inside = everyday.run(project, folder, user, 'inside')
       expect(inside.code, inside.output).toBe(0)
       expect(inside.files).toEqual(outside.files)
       expect(inside.after).toBe(outside.after)

@@ -38,7 +38,7 @@ export const GIT: Project[] = [
   ),
   git('submodule', 'git submodule --quiet add ../lib.git lib && git commit -qm lib && git submodule status', {
     prepare: `${INIT}; git config protocol.file.allow always`,
-    script: `${IDENTITY}; git clone -q --bare . bare.git && git -c protocol.file.allow=always submodule --quiet add $PWD/bare.git lib && git commit -qm lib && git submodule status && git rm -q --cached lib -f; true`,
+    script: `${IDENTITY}; git clone -q --bare --no-hardlinks . bare.git && git -c protocol.file.allow=always submodule --quiet add $PWD/bare.git lib && git commit -qm lib && git submodule status && git rm -q --cached lib -f; true`,
     differs: /(?:^|\/)\.git|^lib|^bare\.git|^\.gitmodules/,
   }),
   git(

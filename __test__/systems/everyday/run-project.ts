@@ -1,23 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import {
-  chmodSync,
-  chownSync,
-  copyFileSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, chownSync, copyFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
 import { makeNpmProject, type NpmProject } from '../../support/npm-project.ts'
+import { listFiles } from './list-files.ts'
 import type { Project } from './project.ts'
 
 const TIMEOUT_MS = 300_000
@@ -78,6 +66,13 @@ export interface Run {
   after: string
 }
 
+/** How a run in a fork ended, and what was there when the fork was applied. */
+export interface ForkRun extends Run {
+  /** Whether the directory was as before until then. */
+  isBaseSame: boolean
+  applied: { code: number | null; output: string; files: Record<string, string> }
+}
+
 /** The projects of one run of the suite, below a directory that is removed afterwards. */
 export class Everyday {
   readonly #base: string
@@ -92,7 +87,7 @@ export class Everyday {
 
   static async make(): Promise<Everyday> {
     const host = await makeNpmProject(['ai', 'zod'])
-    copyFileSync(fileURLToPath(new URL('runner.mjs', import.meta.url)), join(host.folder, 'runner.mjs'))
+    for (const name of ['runner.mjs', 'list-files.ts']) copyFileSync(fileURLToPath(new URL(name, import.meta.url)), join(host.folder, name))
     const base = realpathSync(mkdtempSync(join(tmpdir(), 'everyday-')))
     for (const folder of [host.folder, base]) chmodSync(folder, 0o755)
     for (const user of users()) {
@@ -126,29 +121,53 @@ export class Everyday {
   }
 
   /** Runs the work in a fresh copy of the project. */
-  run(project: Project, folder: string, user: string, isInside: boolean): Run {
-    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
-    spawnSync('cp', ['-a', join(dirname(folder), 'template'), folder])
-    const identity = identityOf(user)
-    if ('uid' in identity) spawnSync('chown', ['-R', `${ORDINARY}:${ORDINARY}`, folder])
-    const request = JSON.stringify({ rootDir: folder, script: project.script, isInside, timeoutMs: TIMEOUT_MS })
-    const ran = spawnSync(process.execPath, [join(this.#host.folder, 'runner.mjs'), request], {
-      cwd: this.#host.folder,
-      env: environment(join(this.#base, user)),
-      encoding: 'utf8',
-      timeout: TIMEOUT_MS + 30_000,
-      ...identity,
-    })
-    const last = ran.stdout.trim().split('\n').at(-1) ?? ''
-    if (!last.startsWith('{')) throw new Error(`${project.name}: the runner ended with ${ran.status}: ${ran.stdout}${ran.stderr}`)
-    const answers = spawnSync('sh', ['-c', `exec 2>&1; ${project.after ?? 'true'}`], {
+  run(project: Project, folder: string, user: string, where: 'outside' | 'inside'): Run {
+    this.#renew(folder, user)
+    const { script, after = 'true', differs } = project
+    const ran = this.#ask(user, { rootDir: folder, script, where })
+    const answers = spawnSync('sh', ['-c', `exec 2>&1; ${after}`], {
       cwd: folder,
       env: environment(join(this.#base, user)),
       encoding: 'utf8',
-      ...identity,
+      ...identityOf(user),
     })
-    const { code, output, ms } = JSON.parse(last) as Run
-    return { code, output, ms, files: filesOf(folder, project.differs), after: answers.stdout }
+    return { ...ran, files: listFiles(folder, differs?.source), after: answers.stdout }
+  }
+
+  /** Runs the work in a fork of a fresh copy, and applies the fork. */
+  runInFork(project: Project, folder: string, user: string): ForkRun {
+    this.#renew(folder, user)
+    const store = join(this.#base, user, 'forks')
+    const before = listFiles(folder)
+    const { script, after = 'true', differs } = project
+    const ran = this.#ask<Run & { fork: string }>(user, { rootDir: folder, script, after, differs: differs?.source, where: 'fork', store })
+    const base = listFiles(folder)
+    const applied = this.#ask(user, { rootDir: folder, where: 'apply', store, fork: ran.fork })
+    return { ...ran, isBaseSame: isDeepStrictEqual(base, before), applied: { ...applied, files: listFiles(folder, differs?.source) } }
+  }
+
+  #renew(folder: string, user: string): void {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+    spawnSync('cp', ['-a', join(dirname(folder), 'template'), folder])
+    if ('uid' in identityOf(user)) spawnSync('chown', ['-R', `${ORDINARY}:${ORDINARY}`, folder])
+  }
+
+  #ask<T = Run>(user: string, request: object): T {
+    const ran = spawnSync(
+      process.execPath,
+      [join(this.#host.folder, 'runner.mjs'), JSON.stringify({ ...request, timeoutMs: TIMEOUT_MS })],
+      {
+        cwd: this.#host.folder,
+        env: environment(join(this.#base, user)),
+        encoding: 'utf8',
+        timeout: TIMEOUT_MS + 30_000,
+        maxBuffer: 1 << 28,
+        ...identityOf(user),
+      },
+    )
+    const last = ran.stdout.trim().split('\n').at(-1) ?? ''
+    if (!last.startsWith('{')) throw new Error(`the runner ended with ${ran.status}: ${ran.stdout}${ran.stderr}`)
+    return JSON.parse(last) as T
   }
 
   time({ name }: Project, user: string, outside: number, inside: number): void {
@@ -169,29 +188,4 @@ export class Everyday {
     this.#host.remove()
     rmSync(this.#base, { recursive: true, force: true, maxRetries: 3 })
   }
-}
-
-/** Every file below a folder with what is in it, but those that differ between two runs. */
-function filesOf(folder: string, differs: RegExp | undefined): Record<string, string> {
-  const files: Record<string, string> = {}
-  const visit = (path: string): void => {
-    for (const name of readdirSync(join(folder, path))) {
-      const below = path === '' ? name : `${path}/${name}`
-      if (differs?.test(below) === true) continue
-      const stat = lstatSync(join(folder, below))
-      const mode = (stat.mode & 0o7777).toString(8)
-      if (stat.isDirectory()) {
-        files[`${below}/`] = mode
-        if (differs?.test(`${below}/`) !== true) visit(below)
-      } else if (stat.isSymbolicLink()) files[below] = `-> ${readlinkSync(join(folder, below))}`
-      else if (stat.isFile())
-        files[below] = `${mode} ${createHash('sha256')
-          .update(readFileSync(join(folder, below)))
-          .digest('hex')
-          .slice(0, 16)}`
-      else files[below] = 'special'
-    }
-  }
-  visit('')
-  return files
 }
