@@ -106,11 +106,13 @@ fn calls(grounds: &Grounds, busy: &str, count: usize) -> Vec<Duration> {
             let command = threads.spawn(|| grounds.scene.confined(busy));
             let began = Instant::now();
             while !root.join("ready").exists() {
-                assert!(began.elapsed() < Duration::from_secs(25), "it begins");
+                // A million entries take their time.
+                assert!(began.elapsed() < Duration::from_secs(100), "it begins");
                 thread::sleep(Duration::from_millis(5));
             }
-            // No command may take longer than half a minute.
-            while took.len() < count && began.elapsed() < Duration::from_secs(25) {
+            // The loop is ended before its time is over.
+            let ready = Instant::now();
+            while took.len() < count && ready.elapsed() < Duration::from_secs(25) {
                 let started = Instant::now();
                 let (printed, _) =
                     grounds.scene.confined("touch e/y wt/y .git/y; rm -f e/y; echo still");
@@ -152,6 +154,7 @@ fn what_is_exchanged_meanwhile_makes_the_host_neither_wait_nor_grow() {
         middle(&usual),
         last(&usual)
     );
+    eprintln!("the slowest: {:?}", &took[took.len().saturating_sub(10)..]);
     assert!(last(&took) < last(&usual) + BUSY, "the host waits: {:?}", last(&took));
     assert!(middle(&took) < middle(&usual) * 2 + LONGER * 2, "the host waits: {:?}", middle(&took));
     assert!(grown < GROWTH, "it grows by {grown} KB");
