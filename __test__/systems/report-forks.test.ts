@@ -67,7 +67,7 @@ describe.skipIf(chromiumPath === undefined || process.platform !== 'linux')('for
         .getByRole('row', { name: /^made-1/u })
         .getByRole('cell')
         .allTextContents(),
-    ).toEqual(['', '', 'Aadded'])
+    ).toEqual(['', '', `${'A'}added`])
     expect(await table.innerText()).toContain(String.raw`\u202egpj`)
     expect(await page.evaluate("'attacked' in globalThis")).toBe(false)
     expect(troubles).toEqual([])
