@@ -6,6 +6,8 @@ import { runCli } from '../support/run-cli.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 import { ReportBrowser, rows, seriousFaults } from './report-browser.ts'
 
+/** A cell: what one sees is a sign of git's, and what a screen reader says is a word. */
+const cell = (sign: string, word: string): string => sign + word
 /** Shown, and obeyed by nothing. */
 const EVIL = '<img src=x onerror="globalThis.attacked=1">\u202Egpj'
 
@@ -60,14 +62,13 @@ describe.skipIf(chromiumPath === undefined || process.platform !== 'linux')('for
       'third not applied',
     ])
     const row = table.getByRole('row', { name: /^sum\.ts/u })
-    // What a reader hears is a word, and what one sees is a sign of git's.
-    expect(await row.getByRole('cell').allTextContents()).toEqual(['Mchanged', 'Mchanged', 'Ddeleted'])
+    expect(await row.getByRole('cell').allTextContents()).toEqual([cell('M', 'changed'), cell('M', 'changed'), cell('D', 'deleted')])
     expect(
       await table
         .getByRole('row', { name: /^made-1/u })
         .getByRole('cell')
         .allTextContents(),
-    ).toEqual(['', '', `${'A'}added`])
+    ).toEqual(['', '', cell('A', 'added')])
     expect(await table.innerText()).toContain(String.raw`\u202egpj`)
     expect(await page.evaluate("'attacked' in globalThis")).toBe(false)
     expect(troubles).toEqual([])

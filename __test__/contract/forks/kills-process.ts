@@ -18,13 +18,13 @@ async function work(session: Pick<Session, 'call'>): Promise<void> {
 }
 
 /** A session in a fork of its workspace. */
-async function sessions(): Promise<void> {
+async function sessions(round: number): Promise<void> {
   const session = await createSession({ workspace, fork: true, manifest: { name: 'lead', permissions } })
   console.log('works')
   await work(session)
   const { conflicts } = (await session.fork?.apply()) ?? { conflicts: [] }
   if (conflicts.length > 0) throw new Error(JSON.stringify(conflicts))
-  if (Math.random() < 0.5) await session.fork?.undo()
+  if (round % 2 === 1) await session.fork?.undo()
   await session.close()
 }
 
@@ -43,4 +43,4 @@ async function subagents(): Promise<void> {
   await session.close()
 }
 
-for (;;) await (door === 'subagents' ? subagents() : sessions())
+for (let round = 0; ; round += 1) await (door === 'subagents' ? subagents() : sessions(round))

@@ -90,13 +90,12 @@ describe.skipIf(!isHeld)('uses of credentials by others than a call', { timeout:
 
   describe('a subagent', () => {
     /** What a subagent's commands print, one after the other. */
-    async function printed(rules: Rule[], agent: Partial<AgentDefinition>, paths: string[], more: Partial<SessionOptions> = {}) {
+    async function printed(rules: Rule[], agent: Partial<AgentDefinition>, paths: string[]) {
       const outputs: string[] = []
       const asked: PromptRequest[] = []
       const parent = await scene(
         rules,
         {
-          ...more,
           host: {
             prompt: (request: PromptRequest) => {
               asked.push(request)

@@ -5,6 +5,8 @@ export interface Project {
   needs?: string[]
   /** Its programs refuse to run as root. */
   notAsRoot?: true
+  /** Why it does not end in a fork as it does in the directory: a limit that docs/guides/forks.md names. */
+  notInForks?: string
   /** Its files, by path. */
   files?: Record<string, string>
   /** What makes it ready, outside, with the network. */
