@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { createTools, openFork } from 'toolwright'
 
@@ -96,26 +96,103 @@ async function applying(stage) {
   }
 }
 
-/** First writes to files of the directory in a new fork, for each of them. The kernel copies the file then. */
+/** First writes to files of the directory in a new fork, for each of them, beside the same in the directory. */
 async function firstWrites(stage) {
   const { place, rootDir } = await scene(stage)
   const files = Array.from({ length: WRITTEN }, (_, number) => `written-${number}`)
-  for (const file of files) writeFileSync(join(rootDir, file), 'x'.repeat(4096))
+  const writeAll = async (root) => {
+    for (const file of files) writeFileSync(join(rootDir, file), 'x'.repeat(4096))
+    const { write } = createTools({ rootDir: root })
+    const start = performance.now()
+    for (const path of files) await write.execute({ path, content: 'written\n' })
+    return (performance.now() - start) / WRITTEN
+  }
+  return {
+    ours: {
+      async run() {
+        for (const file of files) writeFileSync(join(rootDir, file), 'x'.repeat(4096))
+        const fork = await openFork({ rootDir, store: join(place, 'forks') })
+        const ms = await writeAll(fork)
+        await fork.discard()
+        return ms
+      },
+    },
+    base: { run: () => writeAll(rootDir) },
+  }
+}
+
+/** A day's command in a new fork, beside the same in the directory. */
+async function working({ files, first, command: [cmd, ...args] }) {
+  const place = mkdtempSync(join(tmpdir(), 'bench-forks-'))
+  process.once('exit', () => rmSync(place, { recursive: true, force: true }))
+  const rootDir = join(place, 'project')
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(rootDir, path)), { recursive: true })
+    writeFileSync(join(rootDir, path), content)
+  }
+  let round = 0
+  const work = async (root) => {
+    const { bash, write } = createTools({ rootDir: root, toolTimeoutMs: 120_000 })
+    round += 1
+    await write.execute({ path: first.path, content: first.content(round) })
+    const start = performance.now()
+    await bash.execute({ cmd, args })
+    return performance.now() - start
+  }
+  // From here on only what has changed is built.
+  await work(rootDir)
   return {
     ours: {
       async run() {
         const fork = await openFork({ rootDir, store: join(place, 'forks') })
-        const { write } = createTools({ rootDir: fork })
-        const start = performance.now()
-        for (const path of files) await write.execute({ path, content: 'written\n' })
-        const ms = performance.now() - start
-        assert.equal((await fork.status()).changes.length, WRITTEN)
+        await createTools({ rootDir: fork }).bash.execute({ cmd: 'true' })
+        const ms = await work(fork)
         await fork.discard()
-        return ms / WRITTEN
+        return ms
       },
     },
+    base: { run: () => work(rootDir) },
   }
 }
+
+const numbered = (count, entry) => Object.fromEntries(Array.from({ length: count }, (_, number) => entry(number)))
+
+const npmTest = () =>
+  working({
+    files: {
+      'package.json': JSON.stringify({ name: 'tested', type: 'module', scripts: { test: 'node --test' } }),
+      // Without it npm looks for a newer npm once in each sandbox, and finds no network.
+      '.npmrc': 'update-notifier=false\n',
+      ...numbered(200, (number) => [`src/sum-${number}.js`, `export const sum = (a, b) => a + b + ${number}\n`]),
+      ...numbered(8, (number) => [
+        `test/sum-${number}.test.js`,
+        `import assert from 'node:assert'\nimport test from 'node:test'\n` +
+          `for (let at = ${number}; at < 200; at += 8) {\n` +
+          `  const { sum } = await import(\`../src/sum-\${at}.js\`)\n` +
+          `  test('sum ' + at, () => assert.equal(sum(1, 2), 3 + at))\n}\n`,
+      ]),
+    },
+    first: { path: 'src/changed.js', content: (round) => `export const round = ${round}\n` },
+    command: ['npm', 'test'],
+  })
+
+const cargoBuild = () =>
+  working({
+    files: {
+      'Cargo.toml': '[package]\nname = "built"\nversion = "0.1.0"\nedition = "2021"\n',
+      ...numbered(60, (number) => [
+        `src/part_${number}.rs`,
+        Array.from({ length: 20 }, (_, at) => `pub fn sum_${at}(a: &[u64]) -> u64 {\n    a.iter().map(|it| it + ${at}).sum()\n}\n`).join(''),
+      ]),
+    },
+    first: {
+      path: 'src/main.rs',
+      content: (round) =>
+        `${Array.from({ length: 60 }, (_, at) => `mod part_${at};\n`).join('')}fn main() {\n` +
+        `${Array.from({ length: 60 }, (_, at) => `    println!("{}", part_${at}::sum_${at % 20}(&[${round}]));\n`).join('')}}\n`,
+    },
+    command: ['cargo', 'build', '--offline', '--quiet'],
+  })
 
 /** A directory of the base that a command renames in a fork. */
 async function renaming(stage) {
@@ -147,6 +224,8 @@ const effort = {
 export const workloads = [
   { id: 'fork-15k', effort, contenders: making },
   { id: 'fork-first-write', effort, contenders: firstWrites },
+  { id: 'fork-npm-test', effort, contenders: npmTest },
+  { id: 'fork-cargo-build', effort, contenders: cargoBuild },
   { id: 'fork-rename', effort, contenders: renaming },
   { id: 'fork-apply', effort, contenders: applying },
 ]

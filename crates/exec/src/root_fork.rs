@@ -99,11 +99,12 @@ impl Drop for InFork {
 static OPEN: Mutex<Vec<Weak<RootFork>>> = Mutex::new(Vec::new());
 
 impl RootFork {
-    /// Makes a fork. `lock` is the open and locked file that keeps other processes from making one with the same
+    /// Has a fork made. `lock` is the open and locked file that keeps other processes from making one with the same
     /// changes.
-    pub fn make(order: &ForkOrder, lock: OwnedFd) -> Result<Arc<Self>, NoFork> {
+    pub fn make(holder: Holder, order: &ForkOrder, lock: OwnedFd) -> Result<Arc<Self>, NoFork> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
-        let (mut inbox, process) = start(order, lock.as_fd()).map_err(NoFork::Holder)?;
+        let Holder { mut inbox, process } = holder;
+        send(&inbox, &order.frame(), &[lock.as_fd()]).map_err(NoFork::Holder)?;
         let root = answer(&mut inbox, MAX_ANSWER_TIME)?;
         let identity = FileIdentity::of(&root).map_err(NoFork::Holder)?;
         let made = Arc::new(Self {
@@ -225,28 +226,40 @@ pub(crate) fn find(number: u64) -> Option<Arc<RootFork>> {
     open.iter().filter_map(Weak::upgrade).find(|fork| fork.number == number)
 }
 
-/// Starts the process that holds a fork.
-fn start(order: &ForkOrder, lock: BorrowedFd<'_>) -> io::Result<(Inbox, OwnedFd)> {
-    let (ours, theirs) = UnixStream::pair()?;
-    set_socket_timeout(&ours, Timeout::Send, Some(MAX_ANSWER_TIME))?;
-    let mut child = Command::new(sandbox_program()?)
-        .arg0(FORK_HOLDER)
-        .env_clear()
-        .current_dir("/")
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let process = pid
-        .ok_or(io::ErrorKind::NotFound.into())
-        .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).map_err(io::Error::from));
-    let _ = thread::Builder::new()
-        .name("toolwright-reap".to_owned())
-        .stack_size(64 << 10)
-        .spawn(move || child.wait());
-    send(&ours, &order.frame(), &[lock])?;
-    Ok((Inbox::new(ours.into()), process?))
+/// A process that is about to hold a fork. It ends if this is dropped before that.
+#[derive(Debug)]
+pub struct Holder {
+    inbox: Inbox,
+    process: OwnedFd,
+}
+
+impl Holder {
+    /// Starts the process.
+    pub fn start() -> Result<Self, NoFork> {
+        Self::spawn().map_err(NoFork::Holder)
+    }
+
+    fn spawn() -> io::Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
+        set_socket_timeout(&ours, Timeout::Send, Some(MAX_ANSWER_TIME))?;
+        let mut child = Command::new(sandbox_program()?)
+            .arg0(FORK_HOLDER)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let process = pid
+            .ok_or(io::ErrorKind::NotFound.into())
+            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).map_err(io::Error::from));
+        let _ = thread::Builder::new()
+            .name("toolwright-reap".to_owned())
+            .stack_size(64 << 10)
+            .spawn(move || child.wait());
+        Ok(Self { inbox: Inbox::new(ours.into()), process: process? })
+    }
 }
 
 /// What comes with the next answer.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolwright_exec::root_fork::{NoFork, RootFork};
+use toolwright_exec::root_fork::{Holder, NoFork, RootFork};
 use toolwright_exec::{Cancel, ExecError, ExecRequest, Exit, Finished, Sandbox, run};
 use toolwright_fs::{
     DirectoryGrant, FileIdentity, FsErrorKind, Root, RootChange, Roots, WriteOptions,
@@ -39,7 +39,7 @@ impl Place {
         let lock: OwnedFd = fs::File::create(above.join("lock")).unwrap().into();
         let identity = FileIdentity::from(&fs::metadata(&base).unwrap());
         let order = ForkOrder { base: base.clone(), identity, changes: changes.clone(), work };
-        match RootFork::make(&order, lock) {
+        match RootFork::make(Holder::start().unwrap(), &order, lock) {
             Ok(fork) => Some(Self { _temporary: temporary, base, changes, fork }),
             Err(NoFork::Refused(step, error)) => {
                 eprintln!("skipped: {step:?}: {error}");

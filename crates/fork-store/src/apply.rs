@@ -54,7 +54,7 @@ impl Fork {
             return Err(ForkError::Busy { id: self.id().to_owned() });
         }
         let Changes { mut changes, mut left_out, .. } = self.changes()?;
-        select(&mut changes, apply.paths)?;
+        select(&mut changes, &left_out, apply.paths)?;
         self.leave_protected(&mut changes, apply.paths, &mut left_out);
         let merges = if apply.refuse_merges { Vec::new() } else { self.merge(&mut changes)? };
         let conflicts: Vec<_> =
@@ -277,13 +277,14 @@ fn remove_directory(fork: &Fork, change: &Change) {
     }
 }
 
-/// A path as changes have it.
+/// A path as changes have it; the base itself is the empty one, which every path begins with.
 fn clean(path: &str) -> &str {
-    path.strip_prefix("./").unwrap_or(path).trim_end_matches('/')
+    let path = path.strip_prefix("./").unwrap_or(path).trim_end_matches('/');
+    if path == "." { "" } else { path }
 }
 
 /// Leaves the changes at some paths and below them.
-fn select(changes: &mut Vec<Change>, paths: &[String]) -> Result<()> {
+fn select(changes: &mut Vec<Change>, left_out: &[LeftOut], paths: &[String]) -> Result<()> {
     if paths.is_empty() {
         return Ok(());
     }
@@ -291,15 +292,21 @@ fn select(changes: &mut Vec<Change>, paths: &[String]) -> Result<()> {
     changes.retain(|change| {
         let mut is_selected = false;
         for path in paths {
-            if clean(path) == "." || change.path.starts_with(clean(path)) {
+            if change.path.starts_with(clean(path)) {
                 used.insert(path, true);
                 is_selected = true;
             }
         }
         is_selected
     });
-    match paths.iter().find(|path| used.get(path) == Some(&false)) {
-        Some(path) => Err(ForkError::NoChange { path: path.clone() }),
-        None => Ok(()),
-    }
+    let Some(path) = paths.iter().find(|path| used.get(path) == Some(&false)) else {
+        return Ok(());
+    };
+    let at = Path::new(clean(path));
+    // What lies in a directory that is left out is left out with it.
+    let left = left_out.iter().find(|left| left.path.starts_with(at) || at.starts_with(&left.path));
+    Err(match left {
+        Some(left) => ForkError::NeverApplied { path: path.clone(), reason: left.reason },
+        None => ForkError::NoChange { path: path.clone() },
+    })
 }

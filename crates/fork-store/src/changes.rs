@@ -98,6 +98,18 @@ pub enum LeftOutReason {
     Protected,
 }
 
+impl LeftOutReason {
+    /// Its name in what callers get.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Git => "git",
+            Self::Special => "special",
+            Self::Unreadable => "unreadable",
+            Self::Protected => "protected",
+        }
+    }
+}
+
 /// Something that differs and is not applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {

@@ -7,6 +7,8 @@ use toolwright_exec::root_fork::NoFork;
 use toolwright_fs::FsError;
 use toolwright_sandbox::wire::ForkStep;
 
+use crate::changes::LeftOutReason;
+
 /// The result of this crate's functions.
 pub type Result<T> = std::result::Result<T, ForkError>;
 
@@ -59,6 +61,14 @@ pub enum ForkError {
     NoChange {
         /// The path as it was given.
         path: String,
+    },
+    /// What the fork has at this path or below it is never applied.
+    #[error("nothing at `{path}` can be applied")]
+    NeverApplied {
+        /// The path as it was given.
+        path: String,
+        /// Why not.
+        reason: LeftOutReason,
     },
     /// Nothing that the fork has applied can be taken back.
     #[error("nothing of fork {id} is applied")]

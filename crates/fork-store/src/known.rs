@@ -4,13 +4,13 @@ use std::fs;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
-use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
 use rustix::io::Errno;
 
 use crate::error::{ForkError, Result};
-use crate::manifest::{Manifest, Moment};
+use crate::manifest::Manifest;
+use crate::moment::Moment;
 use crate::store::{MANIFEST, NEW, new_file};
 use crate::tree;
 
@@ -48,12 +48,11 @@ impl Known {
     }
 }
 
-/// Looks at the base, and keeps what it was at the moment that is told. Nothing is told of a fork that was not opened.
-pub(crate) fn look(directory: &Path, base: &OwnedFd, told: &Receiver<Moment>) -> Result<Manifest> {
+/// Looks at the base, and notes what it was at a moment.
+pub(crate) fn look(directory: &Path, base: &OwnedFd, moment: Moment) -> Result<Manifest> {
     let unread =
         |errno: Errno| ForkError::Base { path: directory.to_owned(), source: errno.into() };
     let mut manifest = Manifest::look(base.as_fd()).map_err(unread)?;
-    let moment = told.recv().map_err(|_| unread(Errno::CANCELED))?;
     manifest.settle(moment);
     note(directory, &manifest.write())?;
     Ok(manifest)

@@ -43,6 +43,7 @@ mod keeper;
 mod known;
 mod manifest;
 mod merge;
+mod moment;
 mod mounts;
 mod open;
 mod record;

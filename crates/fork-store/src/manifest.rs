@@ -8,14 +8,12 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
-use rustix::time::{ClockId, clock_gettime};
 use toolwright_git::name::is_git_directory_name;
 
+use crate::moment::Moment;
 use crate::tree;
 
 const TITLE: &[u8] = b"toolwright fork manifest 1\n";
@@ -98,7 +96,7 @@ impl Manifest {
     /// moment, because it may have been looked at after the change.
     pub(crate) fn settle(&mut self, moment: Moment) {
         for print in self.0.values_mut() {
-            let is_later = print.changed > moment.0;
+            let is_later = moment.is_before(print.changed);
             *print = match print.kind {
                 DIRECTORY if is_later => Print { kind: MOVING, ..NOTHING },
                 DIRECTORY => Print { kind: DIRECTORY, ..NOTHING },
@@ -220,38 +218,6 @@ impl Manifest {
 const NOTHING: Print = Print { kind: b'?', inode: 0, size: 0, changed: 0, written: 0 };
 /// Nothing is ever this.
 const UNKNOWN: Print = NOTHING;
-
-/// The moment at which a fork is made, in nanoseconds since 1970.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment(i64);
-
-impl Moment {
-    /// Later than everything.
-    pub(crate) const END: Self = Self(i64::MAX);
-
-    /// Now. Whatever was changed before has no later time.
-    pub(crate) fn now() -> Self {
-        Self(nanoseconds(ClockId::Realtime))
-    }
-
-    /// Waits until whatever is changed has a later time: files may get theirs from a clock that is some milliseconds behind.
-    pub(crate) fn wait(self) {
-        const PAUSE: Duration = Duration::from_micros(300);
-        // A clock that was set back is not waited for.
-        const MAX_PAUSES: usize = 1000;
-        for _ in 0..MAX_PAUSES {
-            if nanoseconds(ClockId::RealtimeCoarse) > self.0 {
-                return;
-            }
-            thread::sleep(PAUSE);
-        }
-    }
-}
-
-fn nanoseconds(clock: ClockId) -> i64 {
-    let now = clock_gettime(clock);
-    now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
-}
 
 /// FNV-1a: the sum has to be the same in every version of this program.
 fn sum(bytes: &[u8]) -> u64 {

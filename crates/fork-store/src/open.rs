@@ -5,10 +5,10 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::thread;
 
-use toolwright_exec::root_fork::RootFork;
+use toolwright_exec::root_fork::{Holder, NoFork, RootFork};
 use toolwright_fs::{DirectoryGrant, FileIdentity, is_on_local, remove_tree};
 use toolwright_sandbox::wire::ForkOrder;
 
@@ -16,7 +16,7 @@ use crate::error::{ForkError, Result, Unavailable};
 use crate::fork::Fork;
 use crate::keeper::Keeper;
 use crate::known::{Known, look};
-use crate::manifest::Moment;
+use crate::moment::Moment;
 use crate::record::{MAX_BYTES, Record};
 use crate::store::{LOCK, NEW, RECORD, STATE, Store, UPPER, WORK, boot, new_file, new_id, now_ms};
 use crate::{mounts, tree};
@@ -43,17 +43,19 @@ impl Store {
         max_bytes: u64,
     ) -> Result<OpenFork> {
         let (base, fd, identity) = self.find_base(base)?;
+        // It takes as long to start as all the rest.
+        let holder = Holder::start().map_err(|error| unavailable(&base, error))?;
         let created_ms = now_ms();
         let id = new_id(created_ms);
         let making = self.path.join(format!("{id}{NEW}"));
         let directory = self.path.join(&id);
         let made =
-            make(&making, (&base, identity), (created_ms, label, max_bytes)).and_then(|lock| {
+            make(&making, (&base, identity), (created_ms, label, max_bytes)).and_then(|files| {
                 fs::rename(&making, &directory).map_err(ForkError::io(&directory, "naming"))?;
-                Ok(lock)
+                Ok(files)
             });
-        let lock = made.inspect_err(|_| drop(remove_tree(&making, None)))?;
-        let opened = self.open_new(&id, lock, (fd, identity));
+        let files = made.inspect_err(|_| drop(remove_tree(&making, None)))?;
+        let opened = self.open_new(&id, files, (&base, fd, identity), holder);
         opened.inspect_err(|_| drop(remove_tree(&directory, None)))
     }
 
@@ -61,29 +63,33 @@ impl Store {
     fn open_new(
         &self,
         id: &str,
-        lock: File,
-        (base, identity): (OwnedFd, FileIdentity),
+        Files { lock, record, state }: Files,
+        (path, base, identity): (&Path, OwnedFd, FileIdentity),
+        holder: Holder,
     ) -> Result<OpenFork> {
         let moment = Moment::now();
         let directory = self.directory(id)?;
-        let failed = ForkError::io(&directory, "starting a thread");
-        // The clock of another machine says nothing of what was first.
-        let is_local = is_on_local(&self.record(id).map(|it| it.base).unwrap_or_default());
-        let (tell, told) = mpsc::channel();
-        let looking = thread::Builder::new()
-            .name("toolwright-fork".to_owned())
-            .spawn(move || look(&directory, &base, &told))
-            .map_err(failed)?;
-        let fork = Fork::at(self, id, Some(lock), Known::Looking(Some(looking)))?;
-        if !is_local {
-            // Everything is looked at before anything can change the fork.
-            let _ = tell.send(Moment::END);
-            fork.settle()?;
+        // The clock of another machine says nothing of what was first: everything is looked at before anything can
+        // change the fork.
+        let is_local = is_on_local(path);
+        let known = if is_local {
+            let fd = base.try_clone().map_err(ForkError::io(path, "opening the base"))?;
+            let looking = thread::Builder::new()
+                .name("toolwright-fork".to_owned())
+                .spawn(move || look(&directory, &fd, moment))
+                .map_err(ForkError::io(path, "starting a thread"))?;
+            Known::Looking(Some(looking))
+        } else {
+            Known::Manifest(look(&directory, &base, Moment::END)?)
+        };
+        let fork = Fork::at(self, id, Some(lock), known)?;
+        let mounted = mount(&fork, identity, holder);
+        // Nothing writes there any more when it is removed.
+        let mount = mounted.inspect_err(|_| drop(fork.settle()))?;
+        if is_local {
+            moment.pass([&record, &state], &base);
         }
-        let opened = OpenFork::of(fork, identity)?;
-        moment.wait();
-        let _ = tell.send(moment);
-        Ok(opened)
+        Ok(OpenFork::of(fork, mount))
     }
 
     /// Opens a fork that was made before, for tools and commands.
@@ -96,7 +102,10 @@ impl Store {
         let mut fork = self.take(id)?;
         fork.max_bytes = max_bytes.unwrap_or(fork.max_bytes);
         let (_, _, identity) = self.find_base(&fork.base)?;
-        OpenFork::of(fork, identity)
+        let holder = Holder::start().map_err(|error| unavailable(&fork.base, error))?;
+        renew(&fork)?;
+        let mount = mount(&fork, identity, holder)?;
+        Ok(OpenFork::of(fork, mount))
     }
 
     /// The real path of a base, after it was checked that it can be forked.
@@ -121,12 +130,19 @@ impl Store {
     }
 }
 
+/// Files of a fork that is being made.
+struct Files {
+    lock: File,
+    record: File,
+    state: File,
+}
+
 /// Makes the directory of a fork under a name that nobody takes for one.
 fn make(
     directory: &Path,
     (base, identity): (&Path, FileIdentity),
     (created_ms, label, max_bytes): (u64, Option<&str>, u64),
-) -> Result<File> {
+) -> Result<Files> {
     let failed = |path: &Path| ForkError::io(path, "making a fork");
     let private = |path: &Path| DirBuilder::new().mode(0o700).create(path).map_err(failed(path));
     private(directory)?;
@@ -143,39 +159,52 @@ fn make(
     fs::set_permissions(&upper, permissions).map_err(failed(&upper))?;
     let (base, label) = (base.to_owned(), label.map(str::to_owned));
     let record = Record { base, identity, created_ms, label, max_bytes };
-    for (name, bytes) in [(RECORD, record.write().into_bytes()), (STATE, boot().into_bytes())] {
+    let write = |name: &str, text: String| -> Result<File> {
         let path = directory.join(name);
-        new_file(&path).and_then(|mut file| file.write_all(&bytes)).map_err(failed(&path))?;
-    }
-    Ok(lock)
+        let mut file = new_file(&path).map_err(failed(&path))?;
+        file.write_all(text.as_bytes()).map_err(failed(&path))?;
+        Ok(file)
+    };
+    Ok(Files { lock, record: write(RECORD, record.write())?, state: write(STATE, boot())? })
+}
+
+/// Prepares a fork that was open before for being mounted again.
+fn renew(fork: &Fork) -> Result<()> {
+    let failed = |path: &Path| ForkError::io(path, "opening a fork");
+    let work = fork.directory.join(WORK);
+    // The kernel wants a fresh one. It also says there that the changes may not be on the disk, as `STATE` does.
+    remove_tree(&work, None).map_err(failed(&work))?;
+    DirBuilder::new().mode(0o700).create(&work).map_err(failed(&work))?;
+    let state = fork.directory.join(STATE);
+    fs::write(&state, boot()).map_err(failed(&state))
+}
+
+/// Mounts a fork.
+fn mount(fork: &Fork, identity: FileIdentity, holder: Holder) -> Result<Arc<RootFork>> {
+    let order = ForkOrder {
+        base: fork.base.clone(),
+        identity,
+        changes: fork.directory.join(UPPER),
+        work: fork.directory.join(WORK),
+    };
+    let busy = || ForkError::Busy { id: fork.id().to_owned() };
+    let lock = fork.lock.as_ref().ok_or_else(busy)?.try_clone();
+    let lock = lock.map_err(ForkError::io(&fork.directory, "opening a fork"))?;
+    let made = RootFork::make(holder, &order, lock.into());
+    let mount = made.map_err(|error| unavailable(&fork.base, error))?;
+    let _ = fork.mounted.set(mount.granted().open);
+    Ok(mount)
+}
+
+fn unavailable(base: &Path, error: NoFork) -> ForkError {
+    ForkError::Unavailable { path: base.to_owned(), reason: error.into() }
 }
 
 impl OpenFork {
-    /// Mounts a fork.
-    pub(crate) fn of(fork: Fork, identity: FileIdentity) -> Result<Self> {
-        let failed = |path: &Path| ForkError::io(path, "opening a fork");
-        let work = fork.directory.join(WORK);
-        // The kernel wants a fresh one. It also says there that the changes may not be on the disk, as `STATE` does.
-        remove_tree(&work, None).map_err(failed(&work))?;
-        DirBuilder::new().mode(0o700).create(&work).map_err(failed(&work))?;
-        let state = fork.directory.join(STATE);
-        fs::write(&state, boot()).map_err(failed(&state))?;
-        let order = ForkOrder {
-            base: fork.base.clone(),
-            identity,
-            changes: fork.directory.join(UPPER),
-            work,
-        };
-        let busy = || ForkError::Busy { id: fork.id().to_owned() };
-        let lock = fork.lock.as_ref().ok_or_else(busy)?.try_clone();
-        let lock = lock.map_err(failed(&fork.directory))?;
-        let mount = RootFork::make(&order, lock.into()).map_err(|error| {
-            ForkError::Unavailable { path: fork.base.clone(), reason: error.into() }
-        })?;
-        let _ = fork.mounted.set(mount.granted().open);
+    fn of(fork: Fork, mount: Arc<RootFork>) -> Self {
         let fork = Arc::new(fork);
         let keeper = Keeper::start(&fork, &mount);
-        Ok(Self { fork, mount, keeper })
+        Self { fork, mount, keeper }
     }
 
     /// The fork itself.

@@ -92,6 +92,8 @@ fn a_base_that_moved_is_told_and_never_overwritten() {
         return;
     };
     let (open, fork) = place.fork();
+    // Of what is changed before it was looked at it is known only that it has changed.
+    open.fork().settle().unwrap();
     for path in ["both", "mine", "gone", "made"] {
         fs::write(fork.join(path), "fork").unwrap();
     }
@@ -175,6 +177,17 @@ fn git_and_special_files_are_left_out() {
         0,
     )
     .unwrap();
+    for (path, why) in [
+        (".git/config", LeftOutReason::Git),
+        ("./.git/", LeftOutReason::Git),
+        ("pipe", LeftOutReason::Special),
+    ] {
+        let paths = [path.to_owned()];
+        let apply = Apply { paths: &paths, ..Apply::default() };
+        let error = open.fork().apply(apply, &place.never).unwrap_err();
+        let says = matches!(&error, ForkError::NeverApplied { path: at, reason } if at == path && *reason == why);
+        assert!(says, "{path}: {error:?}");
+    }
     let applied = open.fork().apply(Apply::default(), &place.never).unwrap();
     let left: Vec<_> =
         applied.left_out.iter().map(|it| (it.path.to_str().unwrap(), it.reason)).collect();

@@ -50,6 +50,14 @@ impl From<ForkError> for Failure {
                     .with_hint(hint::NO_CHANGE)
                     .with("path", path)
             }
+            ForkError::NeverApplied { path, reason } => {
+                let summary = "What the fork has at the path is never applied";
+                let (why, next) = hint::never_applied(reason);
+                Self::new(Code::ForkChangeNotFound, summary, format!("{summary}: `{path}` ({why})"))
+                    .with_hint(next)
+                    .with("path", path)
+                    .with("reason", reason.name())
+            }
             ForkError::NothingApplied { id } => {
                 let summary = "Nothing that the fork has applied can be undone";
                 named(Code::ForkNotApplied, summary, &id).with_hint(hint::NOT_APPLIED)

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolwright_fork_store::{
     Applied, Change, ChangeKind, Changes, Collected, Conflict, Diff, EntryKind, Fork, ForkState,
-    LeftOut, LeftOutReason, Listed, Side, Undone,
+    LeftOut, Listed, Side, Undone,
 };
 
 fn change(change: &Change) -> Value {
@@ -47,15 +47,11 @@ fn changes(all: &[Change]) -> Vec<Value> {
 }
 
 fn left_out(all: &[LeftOut]) -> Vec<Value> {
-    let reason = |left: &LeftOut| match left.reason {
-        LeftOutReason::Git => "git",
-        LeftOutReason::Special => "special",
-        LeftOutReason::Unreadable => "unreadable",
-        LeftOutReason::Protected => "protected",
+    let entry = |left: &LeftOut| {
+        let path = left.path.to_string_lossy();
+        json!({ "path": path, "reason": left.reason.name() })
     };
-    all.iter()
-        .map(|left| json!({ "path": left.path.to_string_lossy(), "reason": reason(left) }))
-        .collect()
+    all.iter().map(entry).collect()
 }
 
 pub(super) fn facts(fork: &Fork) -> String {

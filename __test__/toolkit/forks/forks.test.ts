@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSy
 import { join } from 'node:path'
 import { collectForks, createTools, type Fork, listForks, openCheckpoints, openFork, openJournal, ToolError, undoFork } from 'toolwright'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { makeSandbox } from '../support/sandbox.ts'
+import { makeSandbox } from '../../support/sandbox.ts'
 
 type Box = ReturnType<typeof makeSandbox>
 
@@ -102,6 +102,12 @@ here('a fork as the root of tools', () => {
     expect((await fork.apply({ paths: ['b.txt'] })).applied).toMatchObject([{ path: 'b.txt' }])
     expect([box.text('a.txt'), box.text('b.txt')]).toEqual(["a person's\n", 'fork\n'])
     expect(await codeOf(fork.apply({ paths: ['c.txt'] }))).toBe('FORK_CHANGE_NOT_FOUND')
+    await tools.bash.execute(sh('git init -q --bare up.git'))
+    await expect(fork.apply({ paths: ['up.git/HEAD'] })).rejects.toMatchObject({
+      code: 'FORK_CHANGE_NOT_FOUND',
+      message: expect.stringMatching(/is never applied: `up\.git\/HEAD` \(it belongs to a git directory\).*Apply without `paths`/u),
+      details: { path: 'up.git/HEAD', reason: 'git' },
+    })
   })
 
   test('no command leads out of a fork: by paths, links, git or processes', async () => {
