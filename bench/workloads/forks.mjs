@@ -182,7 +182,9 @@ const cargoBuild = () =>
       'Cargo.toml': '[package]\nname = "built"\nversion = "0.1.0"\nedition = "2021"\n',
       ...numbered(60, (number) => [
         `src/part_${number}.rs`,
-        Array.from({ length: 20 }, (_, at) => `pub fn sum_${at}(a: &[u64]) -> u64 {\n    a.iter().map(|it| it + ${at}).sum()\n}\n`).join(''),
+        Array.from({ length: 20 }, (_, at) => `pub fn sum_${at}(a: &[u64]) -> u64 {\n    a.iter().map(|it| it + ${at}).sum()\n}\n`).join(
+          '',
+        ),
       ]),
     },
     first: {

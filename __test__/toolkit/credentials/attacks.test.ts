@@ -70,6 +70,16 @@ describe.skipIf(!isHeld)('attacks on credentials', { timeout: 120_000 }, () => {
     ['a zero byte', `GET / HTTP/1.1${END}${HOST}X: a\\\\u0000b${END}${AUTH}${END}`, / 400 /u],
     ['a lone carriage return', `GET / HTTP/1.1${END}${HOST}X: a\\\\rb${END}${AUTH}${END}`, / 400 /u],
     ['the preface of HTTP/2', `PRI * HTTP/2.0${END}${END}SM${END}${END}`, /^(?!.* 200 )/u],
+    ['a negative length', `POST / HTTP/1.1${END}${HOST}${AUTH}Content-Length: -4${END}${END}aaaa`, / 400 /u],
+    ['a length in hexadecimal', `POST / HTTP/1.1${END}${HOST}${AUTH}Content-Length: 0x4${END}${END}aaaa`, / 400 /u],
+    ['a length that no number has', `POST / HTTP/1.1${END}${HOST}${AUTH}Content-Length: 99999999999999999999${END}${END}aaaa`, / 400 /u],
+    ['a header without a name', `GET / HTTP/1.1${END}${HOST}${AUTH}: x${END}${END}`, / 400 /u],
+    ['a line without a colon', `GET / HTTP/1.1${END}${HOST}${AUTH}GET /closed HTTP/1.1${END}${END}`, / 400 /u],
+    ['a tab before a colon', `GET / HTTP/1.1${END}${HOST}Authorization\\t: Bearer TOKEN${END}${END}`, / 400 /u],
+    ['a name that is not ASCII', `GET / HTTP/1.1${END}${HOST}${AUTH}X\\u00e9: 1${END}${END}`, / 400 /u],
+    ['a path without a slash', `GET closed HTTP/1.1${END}${HOST}${AUTH}${END}`, / 400 /u],
+    ['a control character in a path', `GET /a\\u0001b HTTP/1.1${END}${HOST}${AUTH}${END}`, / 400 /u],
+    ['a version of its own', `GET / HTTP/1.9${END}${HOST}${AUTH}${END}`, /^(?!.* 200 )/u],
     ['a head that does not end', `GET / HTTP/1.1${END}${HOST}${AUTH}X: LONG${END}${END}`, /^(?!.* 200 )/u],
   ]
   test.each(refused)('%s is refused', async (_, text, expected) => {
@@ -125,6 +135,41 @@ describe.skipIf(!isHeld)('attacks on credentials', { timeout: 120_000 }, () => {
       expect(host.visits).toEqual([])
     },
   )
+
+  /** What a server may take a path for, however often it decodes. */
+  const meanings = (url: string): string[] => {
+    const all = [url]
+    for (let times = 0; times < 3; times += 1) {
+      try {
+        all.push(decodeURIComponent(all.at(-1) as string))
+      } catch {
+        break
+      }
+    }
+    return all.map((path) => new URL(`https://x${path.replaceAll('\\', '/').replaceAll(/;[^/]*/gu, '')}`).pathname)
+  }
+  test.each([
+    '/open/../closed',
+    '/open/./../closed',
+    '/open/%2e%2e/closed',
+    '/open/.%2E/closed',
+    '/open/..%2fclosed',
+    '/open%2f..%2fclosed',
+    '/open/..%5cclosed',
+    '/open/%252e%252e/closed',
+    '/open/..;/closed',
+    '/open//../../closed',
+    '//closed/open/a',
+    '/closed?/open/a',
+    '/closed#/open/a',
+    '/open',
+    '/openness/a',
+  ])('a rule about paths is not led around by %s', async (path) => {
+    const { say } = open({ only })
+    await say(`GET ${path} HTTP/1.1${END}${HOST}${AUTH}${END}`)
+    const outside = host.visits.flatMap(({ url }) => meanings(url)).filter((meaning) => !meaning.startsWith('/open/'))
+    expect(outside).toEqual([])
+  })
 
   test('an upgrade to anything but websockets is a plain request', async () => {
     const { say } = open()
