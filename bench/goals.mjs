@@ -243,6 +243,12 @@ export const goals = [
     must: 200,
   },
   {
+    id: 'problems-told-mastra',
+    operation: "the same, over Mastra's workspace, which tells of the edited file alone",
+    workload: 'problems-told',
+    against: 'mastra',
+  },
+  {
     id: 'problems-told-imported',
     operation: 'the same of a file that 35 others import',
     workload: 'problems-told-imported',

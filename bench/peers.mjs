@@ -28,6 +28,10 @@ const peers = {
   rg: { packages: ['@vscode/ripgrep@1.18.0'], entry: "export { rgPath } from '@vscode/ripgrep'\n" },
   diff: { packages: ['diff@9.0.0'], entry: "export { applyPatch } from 'diff'\n" },
   pi: { packages: ['@oh-my-pi/pi-natives@18.2.3'], entry: "export { grep } from '@oh-my-pi/pi-natives'\n" },
+  mastra: {
+    packages: ['@mastra/core@1.71.0', 'zod@4.6.7', 'vscode-jsonrpc@10.0.0', 'vscode-languageserver-protocol@3.18.5'],
+    entry: "export { createWorkspaceTools, LocalFilesystem, LocalSandbox, Workspace } from '@mastra/core/workspace'\n",
+  },
 }
 
 /**

@@ -3,6 +3,8 @@ import { pathToFileURL } from 'node:url'
 
 /** As the AI SDK calls a tool. */
 const CALL = { toolCallId: 'call', messages: [] }
+/** What is large, and loaded by the one workload that has it. */
+const LOADED_LATER = new Set(['mastra'])
 
 /**
  * The tools of one package in one task's context. Both packages are called in the same way: as a
@@ -19,6 +21,7 @@ export async function loadContenders(installed) {
   const problems = {}
   for (const [name, { entry, problem }] of Object.entries(installed)) {
     if (entry === undefined) problems[name] = problem
+    else if (LOADED_LATER.has(name)) continue
     else if (name === 'pi' && process.versions.bun === undefined) problems[name] = 'loads under Bun only'
     else {
       try {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import { deflateSync, crc32 } from 'node:zlib'
 import { createTools } from 'toolwright'
 
@@ -23,14 +24,14 @@ function project(folder, name) {
   return root
 }
 
-/** Writes texts that differ, with a problem in every second one. */
-function writer(tools, root, file = FILE) {
+/** Texts of a file that differ, with a problem in every second one. */
+function texts(root, file) {
   const original = readFileSync(join(root, file), 'utf8')
   let turn = 0
   return () => {
     turn += 1
     const content = `${original}\nexport const added${turn}: number = ${turn % 2 === 0 ? turn : "'text'"}\n`
-    return { hasProblem: turn % 2 === 1, answer: tools.write.execute({ path: file, content }, CALL), content }
+    return { hasProblem: turn % 2 === 1, content }
   }
 }
 
@@ -40,7 +41,11 @@ async function committed({ folder }) {
   const checking = createTools({ rootDir: root, languageServers: { waitMs: 0 }, unseenChanges: 'allow' })
   const plain = createTools({ rootDir: root, unseenChanges: 'allow' })
   const contender = (tools) => {
-    const write = writer(tools, root)
+    const next = texts(root, FILE)
+    const write = () => {
+      const { content } = next()
+      return { content, answer: tools.write.execute({ path: FILE, content }, CALL) }
+    }
     return {
       run: async () => {
         const before = statSync(join(root, FILE)).ino
@@ -63,22 +68,47 @@ async function committed({ folder }) {
   return { ours: contender(checking), plain: contender(plain) }
 }
 
-/** How long until the problems of an edit are told, of files in turn. */
-async function told({ folder }, filesOf) {
+/** How long until the problems of an edit are told, of files in turn: by us, and by the workspace of Mastra. */
+async function told({ folder, installed }, filesOf) {
   const root = project(folder, `told-${filesOf.name}`)
   const tools = createTools({ rootDir: root, languageServers: { waitMs: 60_000 }, unseenChanges: 'allow' })
-  const files = filesOf(root).map((path) => ({ path, write: writer(tools, root, path) }))
-  let turn = 0
-  const one = async () => {
-    const { path, write } = files[turn % files.length]
-    turn += 1
-    const { hasProblem, answer, content } = write()
-    const output = await answer
-    const { value } = tools.write.toModelOutput({ ...CALL, input: { path, content }, output })
-    assert.equal(/TS2322/u.test(value), hasProblem, value)
+  const contender = async (base, write, problem) => {
+    const files = filesOf(base).map((path) => ({ path, next: texts(base, path) }))
+    let turn = 0
+    const one = async () => {
+      const { path, next } = files[turn % files.length]
+      turn += 1
+      const { hasProblem, content } = next()
+      const answer = await write(path, content)
+      assert.equal(problem.test(answer), hasProblem, answer)
+    }
+    await one()
+    return { run: one, verify: one }
   }
-  await one()
-  return { ours: { run: one, verify: one } }
+  const ours = await contender(
+    root,
+    async (path, content) => {
+      const output = await tools.write.execute({ path, content }, CALL)
+      return tools.write.toModelOutput({ ...CALL, input: { path, content }, output }).value
+    },
+    /TS2322/u,
+  )
+  if (installed.mastra?.entry === undefined) return { ours }
+  const { createWorkspaceTools, LocalFilesystem, LocalSandbox, Workspace } = await import(pathToFileURL(installed.mastra.entry).href)
+  const its = project(folder, `told-${filesOf.name}-mastra`)
+  const workspace = new Workspace({
+    filesystem: new LocalFilesystem({ basePath: its }),
+    sandbox: new LocalSandbox({ workingDirectory: its }),
+    lsp: { diagnosticTimeout: 60_000 },
+  })
+  await workspace.init()
+  const { mastra_workspace_write_file: write } = await createWorkspaceTools(workspace)
+  const mastra = await contender(
+    its,
+    (path, content) => write.execute({ path, content, overwrite: true }, { workspace }),
+    /Type 'string' is not assignable/u,
+  )
+  return { ours, mastra }
 }
 
 /** Files from all over the project. */
