@@ -77,7 +77,7 @@ pub fn advice(advice: Option<Advice>) -> &'static str {
             "Use Linux 5.8 or later, and a container profile that knows open_tree, move_mount, mount_setattr and openat2."
         }
         Some(Advice::Processes) => {
-            "Have the container hide nothing of /proc: --security-opt systempaths=unconfined of Docker and Podman, procMount: Unmasked of Kubernetes."
+            "Have the container hide nothing of /proc: --security-opt systempaths=unconfined of Docker and Podman, procMount: Unmasked of Kubernetes. Outside of one, allow process namespaces: user.max_pid_namespaces."
         }
         Some(Advice::Overlays) => {
             "Use Linux 6.6 or later, and a container profile that allows fsopen, fsconfig and fsmount."
