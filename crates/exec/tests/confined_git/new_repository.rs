@@ -140,7 +140,7 @@ fn one_that_is_removed_is_gone() {
 }
 
 /// Somebody fills the directory of the host on which a command's private one lies. It is set aside, under a name that
-/// git goes into, and what it holds is judged then.
+/// git goes into, and what it holds is judged then. The directory itself stays, and with it what commands see there.
 #[test]
 fn what_is_set_aside_holds_no_git_directory() {
     if !has_namespaces() {
@@ -149,7 +149,7 @@ fn what_is_set_aside_holds_no_git_directory() {
     let grounds = Grounds::new("git init -q . && git commit -q --allow-empty -m x && mkdir sub");
     let root = grounds.root().to_owned();
     thread::scope(|threads| {
-        let wait = "mkdir sub/.git; : > ready; until [ -e go ]; do sleep 0.01; done";
+        let wait = "mkdir sub/.git; echo gitdir: $PWD/.git > sub/.git/.git; : > ready; until [ -e go ]; do sleep 0.01; done";
         let command = threads.spawn(|| grounds.scene.confined(wait).0);
         assert!(soon(|| root.join("ready").exists()), "it begins");
         let nested = "for d in sub/.git/g sub/.git/x/y; do mkdir -p $d/objects $d/refs; echo ref: refs/heads/x > $d/HEAD; \
@@ -157,7 +157,9 @@ fn what_is_set_aside_holds_no_git_directory() {
         grounds.scene.on_host(&root, &grounds.filled(nested));
         command.join().expect("it ends");
     });
-    assert!(!root.join("sub/.git").exists());
+    assert_eq!(fs::read_dir(root.join("sub/.git")).expect("it stays").count(), 0);
+    let places = "find sub -name .git -prune -print -o -name HEAD -print | sort";
+    assert_eq!(grounds.scene.confined(places).0, grounds.scene.on_host(&root, places));
     let later = "for d in $(find sub -type d); do (cd $d; git st); done 2>&1";
     let shown = grounds.scene.on_host(&root, later);
     assert_eq!(grounds.effect(), None, "{shown}");

@@ -91,7 +91,9 @@ impl Judged<'_> {
     fn of_nobody(&self) -> Judgment {
         match self.directory.entries(self.place.join(DOT_GIT), 1) {
             Ok(Some(entries)) if entries.is_empty() => Judgment::Later,
-            _ => self.set_aside(self.place, DOT_GIT),
+            _ => self.with(self.place, |within, at| {
+                set_aside::content(self.plan, within, at, DOT_GIT.as_ref())
+            }),
         }
     }
 
@@ -130,12 +132,13 @@ impl Judged<'_> {
     }
 
     fn set_aside(&self, place: &Path, name: &str) -> Judgment {
+        self.with(place, |within, at| set_aside::entry(self.plan, within, at, name.as_ref()))
+    }
+
+    /// Does something with the directory at a place, if it is there.
+    fn with(&self, place: &Path, act: impl FnOnce(&Directory, &Path) -> GitReport) -> Judgment {
         match self.directory.below(place) {
-            Ok(Some(within)) => {
-                let at = joined(self.top, place);
-                let report = set_aside::entry(self.plan, &within, &at, name.as_ref());
-                Judgment::SetAside(vec![report])
-            }
+            Ok(Some(within)) => Judgment::SetAside(vec![act(&within, &joined(self.top, place))]),
             _ => Judgment::Later,
         }
     }

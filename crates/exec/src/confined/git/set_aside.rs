@@ -1,13 +1,14 @@
 //! Giving another name to what programs on the host would run or obey.
 
 use std::ffi::OsStr;
+use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, RenameFlags, fchmod, fstat, renameat, renameat_with, statat,
+    AtFlags, FileType, Mode, RenameFlags, fchmod, fstat, mkdirat, renameat, renameat_with, statat,
 };
 use rustix::io::Errno;
 use toolwright_git::directory::Directory;
@@ -20,6 +21,9 @@ use crate::git_reports::GitReport;
 const ASIDE: &str = "disabled";
 /// The last of the names that are tried.
 const MAX_NUMBER: usize = 10;
+
+/// How many entries of a directory are moved out of it.
+const MAX_MOVED: usize = 10_000;
 
 /// Which file it is: device and inode.
 pub(super) type Identity = (u64, u64);
@@ -66,11 +70,48 @@ fn is_placeholder(directory: &Directory, name: &OsStr) -> bool {
 /// Sets an entry of a directory aside.
 pub(super) fn entry(plan: &Plan, within: &Directory, at: &Path, name: &OsStr) -> GitReport {
     match rename(within, name) {
-        Ok(()) => GitReport::SetAside {
-            directory: shown(plan, at),
-            names: vec![name.to_string_lossy().into_owned()],
-        },
+        Ok(()) => set_aside(plan, at, name),
         Err(errno) => left(plan, at, name, errno.to_string()),
+    }
+}
+
+/// Sets aside what is in a directory, which stays where it is: what commands see there would go with it.
+pub(super) fn content(plan: &Plan, within: &Directory, at: &Path, name: &OsStr) -> GitReport {
+    match move_out(within, name) {
+        Ok(()) => set_aside(plan, at, name),
+        Err(_) => entry(plan, within, at, name),
+    }
+}
+
+/// Moves the entries of a directory to a new one beside it.
+fn move_out(within: &Directory, name: &OsStr) -> io::Result<()> {
+    let open = |name: &OsStr| match within.below(name) {
+        Ok(Some(directory)) => Ok(directory),
+        _ => Err(io::Error::from(io::ErrorKind::NotFound)),
+    };
+    let from = open(name)?;
+    let entries = from.entries(".", MAX_MOVED).map_err(io::Error::other)?.unwrap_or_default();
+    let mut aside = name.to_owned();
+    aside.push(format!(".{ASIDE}"));
+    let make = |name: &OsStr| {
+        with_write_access(within, || mkdirat(within, name, Mode::from_raw_mode(0o700)))
+    };
+    if make(&aside).is_err() {
+        aside.push(format!("-{}", unique()));
+        make(&aside)?;
+    }
+    let to = open(&aside)?;
+    for entry in entries {
+        let rename = || renameat_with(&from, &entry.name, &to, &entry.name, RenameFlags::NOREPLACE);
+        with_write_access(&from, rename)?;
+    }
+    Ok(())
+}
+
+fn set_aside(plan: &Plan, at: &Path, name: &OsStr) -> GitReport {
+    GitReport::SetAside {
+        directory: shown(plan, at),
+        names: vec![name.to_string_lossy().into_owned()],
     }
 }
 
@@ -125,4 +166,30 @@ pub(super) fn with_write_access<T>(
     let mode = Mode::from_raw_mode(fstat(&directory)?.st_mode);
     fchmod(&directory, mode | Mode::RWXU)?;
     act()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn what_is_in_a_directory_is_set_aside_and_the_directory_stays() {
+        let place = tempfile::tempdir().expect("made");
+        let git = place.path().join(".git");
+        fs::create_dir_all(git.join("refs/heads")).expect("made");
+        fs::create_dir(place.path().join(".git.disabled")).expect("made");
+        fs::write(git.join("HEAD"), "planted").expect("written");
+        let was = identity_at(rustix::fs::CWD, &git);
+        let within = Directory::open(place.path()).expect("open");
+        let report = content(&Plan::default(), &within, place.path(), ".git".as_ref());
+        assert!(matches!(report, GitReport::SetAside { names, .. } if names == [".git"]));
+        assert_eq!(identity_at(rustix::fs::CWD, &git), was);
+        assert_eq!(fs::read_dir(&git).expect("read").count(), 0);
+        // The name was taken.
+        let aside = fs::read_dir(place.path()).expect("read").flatten().map(|entry| entry.path());
+        let aside: Vec<_> = aside.filter(|path| path.join("HEAD").exists()).collect();
+        assert!(matches!(&aside[..], [one] if one.join("refs/heads").is_dir()));
+    }
 }
