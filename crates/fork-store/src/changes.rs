@@ -100,6 +100,7 @@ pub enum LeftOutReason {
 
 impl LeftOutReason {
     /// Its name in what callers get.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Git => "git",
