@@ -100,8 +100,10 @@ async function applying(stage) {
 async function firstWrites(stage) {
   const { place, rootDir } = await scene(stage)
   const files = Array.from({ length: WRITTEN }, (_, number) => `written-${number}`)
-  const writeAll = async (root) => {
+  const reset = () => {
     for (const file of files) writeFileSync(join(rootDir, file), 'x'.repeat(4096))
+  }
+  const writeAll = async (root) => {
     const { write } = createTools({ rootDir: root })
     const start = performance.now()
     for (const path of files) await write.execute({ path, content: 'written\n' })
@@ -110,14 +112,20 @@ async function firstWrites(stage) {
   return {
     ours: {
       async run() {
-        for (const file of files) writeFileSync(join(rootDir, file), 'x'.repeat(4096))
+        reset()
         const fork = await openFork({ rootDir, store: join(place, 'forks') })
         const ms = await writeAll(fork)
+        assert.equal((await fork.status()).changes.length, WRITTEN)
         await fork.discard()
         return ms
       },
     },
-    base: { run: () => writeAll(rootDir) },
+    base: {
+      run() {
+        reset()
+        return writeAll(rootDir)
+      },
+    },
   }
 }
 

@@ -166,7 +166,10 @@ describe.skipIf(!isHeld)('attacks on credentials', { timeout: 120_000 }, () => {
     '/openness/a',
   ])('a rule about paths is not led around by %s', async (path) => {
     const { say } = open({ only })
-    await say(`GET ${path} HTTP/1.1${END}${HOST}${AUTH}${END}`)
+    const ask = (asked: string): Promise<string> => say(`GET ${asked} HTTP/1.1${END}${HOST}${AUTH}${END}`)
+    await ask('/open/a')
+    await ask(path)
+    expect(host.visits[0]?.url).toBe('/open/a')
     const outside = host.visits.flatMap(({ url }) => meanings(url)).filter((meaning) => !meaning.startsWith('/open/'))
     expect(outside).toEqual([])
   })

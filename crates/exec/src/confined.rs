@@ -37,7 +37,7 @@ pub(crate) use leader::ConfinedLeader;
 use lease::take_worker;
 pub(crate) use lease::{Enforcement, Lease, probe};
 pub(crate) use pools::{end_fork, release_directory, with_room};
-pub(crate) use program::path as sandbox_program;
+pub(crate) use program::start as start_program;
 use rustix::io::Errno;
 use toolwright_sandbox::plan::{APPLY_PATCH, PROGRAMS};
 use toolwright_sandbox::wire::{Request, frame_length, run_frame};

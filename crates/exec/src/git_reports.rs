@@ -23,6 +23,13 @@ pub enum GitReport {
         /// Its names before.
         names: Vec<String>,
     },
+    /// What was in a directory that only commands fill lies in another one now.
+    MovedOut {
+        /// The directory, which is empty.
+        from: PathBuf,
+        /// The other one.
+        to: PathBuf,
+    },
     /// What programs on the host would run or obey is there still.
     Left {
         /// Where it lies.

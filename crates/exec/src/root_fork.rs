@@ -6,8 +6,6 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::thread::{self, Thread};
@@ -23,7 +21,7 @@ use toolwright_sandbox::wire::{
     plain_frame, send,
 };
 
-use crate::confined::{end_fork, sandbox_program};
+use crate::confined::{end_fork, start_program};
 
 /// How long the process may take to answer.
 const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
@@ -242,14 +240,7 @@ impl Holder {
     fn spawn() -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
         set_socket_timeout(&ours, Timeout::Send, Some(MAX_ANSWER_TIME))?;
-        let mut child = Command::new(sandbox_program()?)
-            .arg0(FORK_HOLDER)
-            .env_clear()
-            .current_dir("/")
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
+        let mut child = start_program(FORK_HOLDER, theirs.into())?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let process = pid
             .ok_or(io::ErrorKind::NotFound.into())

@@ -73,8 +73,9 @@ impl Store {
 
     /// Throws a fork away that no process has open.
     pub fn discard(&self, id: &str) -> Result<()> {
-        let lock = self.lock(id)?;
-        remove(&self.directory(id)?, lock)
+        // Held until it is gone.
+        let _lock = self.lock(id)?;
+        remove(&self.directory(id)?)
     }
 }
 
@@ -231,17 +232,17 @@ impl Fork {
     /// Throws it away.
     pub fn discard(self) -> Result<()> {
         let Self { directory, lock, id, .. } = self;
-        remove(&directory, lock.ok_or(ForkError::Busy { id })?)
+        // Held until it is gone.
+        let _lock = lock.ok_or(ForkError::Busy { id })?;
+        remove(&directory)
     }
 }
 
-/// Removes the directory of a fork. From its first step on it is none.
-fn remove(directory: &Path, lock: File) -> Result<()> {
+/// Removes the directory of a fork. From its first step on it is none, and nothing is written there by its path.
+pub(crate) fn remove(directory: &Path) -> Result<()> {
     let mut gone = directory.as_os_str().to_owned();
     gone.push(GONE);
     let gone = PathBuf::from(gone);
     fs::rename(directory, &gone).map_err(ForkError::io(directory, "discarding a fork"))?;
-    let removed = remove_tree(&gone, None).map_err(ForkError::io(&gone, "removing a fork"));
-    drop(lock);
-    removed
+    remove_tree(&gone, None).map_err(ForkError::io(&gone, "removing a fork"))
 }

@@ -13,7 +13,7 @@ use toolwright_fs::{DirectoryGrant, FileIdentity, is_on_local, remove_tree};
 use toolwright_sandbox::wire::ForkOrder;
 
 use crate::error::{ForkError, Result, Unavailable};
-use crate::fork::Fork;
+use crate::fork::{Fork, remove};
 use crate::keeper::Keeper;
 use crate::known::{Known, look};
 use crate::moment::Moment;
@@ -56,7 +56,7 @@ impl Store {
             });
         let files = made.inspect_err(|_| drop(remove_tree(&making, None)))?;
         let opened = self.open_new(&id, files, (&base, fd, identity), holder);
-        opened.inspect_err(|_| drop(remove_tree(&directory, None)))
+        opened.inspect_err(|_| drop(remove(&directory)))
     }
 
     /// Opens a fork that was just made. A thread looks at the base meanwhile, and afterwards.
@@ -83,9 +83,7 @@ impl Store {
             Known::Manifest(look(&directory, &base, Moment::END)?)
         };
         let fork = Fork::at(self, id, Some(lock), known)?;
-        let mounted = mount(&fork, identity, holder);
-        // Nothing writes there any more when it is removed.
-        let mount = mounted.inspect_err(|_| drop(fork.settle()))?;
+        let mount = mount(&fork, identity, holder)?;
         if is_local {
             moment.pass([&record, &state], &base);
         }

@@ -31,6 +31,11 @@ fn sentence(report: &GitReport) -> String {
             place(directory),
             names_of(names)
         ),
+        GitReport::MovedOut { from, to } => format!(
+            "What was in {} on the side of the user is in {} now, because programs of the user would run or obey it outside of the sandbox. If it is meant, tell the user to move it back.",
+            place(from),
+            place(to)
+        ),
         GitReport::Left { directory, names, reason } => format!(
             "In {}, programs of the user run or obey {} outside of the sandbox. It could not be renamed ({}). Undo what is not meant, and tell the user of the rest.",
             place(directory),
@@ -111,6 +116,7 @@ mod tests {
                 path: "many/one/.git".into(),
                 reason: "Too many open files".to_owned(),
             },
+            GitReport::MovedOut { from: "sub/.git".into(), to: "sub/.git.disabled".into() },
         ];
         let notes = notes(&reports);
         assert!(notes[0].starts_with("In `.`, `.vscode` got the ending"), "{}", notes[0]);
@@ -128,6 +134,8 @@ mod tests {
         assert!(notes[6].contains("nothing was renamed. Tell the user"), "{}", notes[6]);
         assert!(notes[7].starts_with("Commands can read `many/one/.git`"), "{}", notes[7]);
         assert!(notes[7].contains("(Too many open files). Run the command in"), "{}", notes[7]);
+        assert!(notes[8].starts_with("What was in `sub/.git` on the side"), "{}", notes[8]);
+        assert!(notes[8].contains("is in `sub/.git.disabled` now"), "{}", notes[8]);
         let report = GitReport::SetAside { directory: "d".into(), names: names(&["x"]) };
         let many = super::notes(&vec![report; MAX_REPORTS + 2]);
         assert_eq!(many.len(), MAX_REPORTS + 1);

@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, memfd_create, open};
@@ -40,6 +42,18 @@ pub(crate) fn path() -> io::Result<PathBuf> {
         Program::Open(file) => format!("/proc/self/fd/{}", file.as_raw_fd()).into(),
         Program::Named(path) => path.clone(),
     })
+}
+
+/// Starts the program under a name, with a socket as its input and nothing else of this process.
+pub(crate) fn start(name: &str, socket: OwnedFd) -> io::Result<Child> {
+    Command::new(path()?)
+        .arg0(name)
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::from(socket))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
 }
 
 /// Refused where files in memory may not be executed.

@@ -2,8 +2,6 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
@@ -38,15 +36,7 @@ impl Supervisor {
         ended: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
         let (ours, theirs) = pair()?;
-        let program = program::path()?;
-        let mut child = Command::new(program)
-            .arg0("toolwright-sandbox")
-            .env_clear()
-            .current_dir("/")
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
+        let mut child = program::start("toolwright-sandbox", theirs.into())?;
         let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let process = process.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         // Collects it the moment it ends, whenever that is. Without a thread it stays a zombie until

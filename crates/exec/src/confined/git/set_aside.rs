@@ -1,6 +1,6 @@
 //! Giving another name to what programs on the host would run or obey.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -70,7 +70,10 @@ fn is_placeholder(directory: &Directory, name: &OsStr) -> bool {
 /// Sets an entry of a directory aside.
 pub(super) fn entry(plan: &Plan, within: &Directory, at: &Path, name: &OsStr) -> GitReport {
     match rename(within, name) {
-        Ok(()) => set_aside(plan, at, name),
+        Ok(()) => GitReport::SetAside {
+            directory: shown(plan, at),
+            names: vec![name.to_string_lossy().into_owned()],
+        },
         Err(errno) => left(plan, at, name, errno.to_string()),
     }
 }
@@ -78,13 +81,16 @@ pub(super) fn entry(plan: &Plan, within: &Directory, at: &Path, name: &OsStr) ->
 /// Sets aside what is in a directory, which stays where it is: what commands see there would go with it.
 pub(super) fn content(plan: &Plan, within: &Directory, at: &Path, name: &OsStr) -> GitReport {
     match move_out(within, name) {
-        Ok(()) => set_aside(plan, at, name),
+        Ok(aside) => GitReport::MovedOut {
+            from: shown(plan, &at.join(name)),
+            to: shown(plan, &at.join(aside)),
+        },
         Err(_) => entry(plan, within, at, name),
     }
 }
 
-/// Moves the entries of a directory to a new one beside it.
-fn move_out(within: &Directory, name: &OsStr) -> io::Result<()> {
+/// Moves the entries of a directory to a new one beside it, and returns the name of that.
+fn move_out(within: &Directory, name: &OsStr) -> io::Result<OsString> {
     let open = |name: &OsStr| match within.below(name) {
         Ok(Some(directory)) => Ok(directory),
         _ => Err(io::Error::from(io::ErrorKind::NotFound)),
@@ -105,14 +111,7 @@ fn move_out(within: &Directory, name: &OsStr) -> io::Result<()> {
         let rename = || renameat_with(&from, &entry.name, &to, &entry.name, RenameFlags::NOREPLACE);
         with_write_access(&from, rename)?;
     }
-    Ok(())
-}
-
-fn set_aside(plan: &Plan, at: &Path, name: &OsStr) -> GitReport {
-    GitReport::SetAside {
-        directory: shown(plan, at),
-        names: vec![name.to_string_lossy().into_owned()],
-    }
+    Ok(aside)
 }
 
 fn left(plan: &Plan, at: &Path, name: &OsStr, reason: String) -> GitReport {
@@ -184,12 +183,13 @@ mod tests {
         let was = identity_at(rustix::fs::CWD, &git);
         let within = Directory::open(place.path()).expect("open");
         let report = content(&Plan::default(), &within, place.path(), ".git".as_ref());
-        assert!(matches!(report, GitReport::SetAside { names, .. } if names == [".git"]));
         assert_eq!(identity_at(rustix::fs::CWD, &git), was);
         assert_eq!(fs::read_dir(&git).expect("read").count(), 0);
         // The name was taken.
         let aside = fs::read_dir(place.path()).expect("read").flatten().map(|entry| entry.path());
         let aside: Vec<_> = aside.filter(|path| path.join("HEAD").exists()).collect();
         assert!(matches!(&aside[..], [one] if one.join("refs/heads").is_dir()));
+        let told = GitReport::MovedOut { from: git, to: aside[0].clone() };
+        assert_eq!(report, told);
     }
 }
