@@ -127,6 +127,7 @@ export class KeptProcess {
   readonly #handle: () => Addon.CancelHandle
   readonly #observer: ProcessObserver
   readonly #isTerminal: boolean
+  #isEndTold = false
   /** The open previews, which nothing else references. */
   readonly #previews = new Set<Addon.KeptPreview>()
 
@@ -136,9 +137,18 @@ export class KeptProcess {
     this.#handle = handle
     this.#observer = observer
     this.#isTerminal = keep.input === 'terminal'
-    const { onEnd } = observer
     // Unlike a wait, this does not keep the host alive, whose end ends the process.
-    if (onEnd !== undefined) native.onEnd(onEnd)
+    if (observer.onEnd !== undefined) native.onEnd((end) => this.#tellEnd(end))
+  }
+
+  /**
+   * Tells the observer once. Whoever has waited for the end may wait for what the observer does of it, and the addon's own event
+   * could come when nothing keeps the host alive any more.
+   */
+  #tellEnd(end: Addon.KeptProcessEnd): void {
+    if (this.#isEndTold) return
+    this.#isEndTold = true
+    this.#observer.onEnd?.(end)
   }
 
   /** How the process ended; `undefined` while it runs. */
@@ -271,6 +281,7 @@ export class KeptProcess {
     this.#native.kill()
     const end = await this.#until((cancel) => this.#native.wait(Infinity, cancel), undefined)
     if (end === null) throw new Error('a wait without a limit has ended')
+    this.#tellEnd(end)
     return end
   }
 
@@ -280,7 +291,10 @@ export class KeptProcess {
    * @returns `undefined` after the timeout.
    */
   async wait(waitMs = Infinity, signal?: AbortSignal): Promise<Addon.KeptProcessEnd | undefined> {
-    return (await this.#until((cancel) => this.#native.wait(waitMs, cancel), signal)) ?? undefined
+    const end = await this.#until((cancel) => this.#native.wait(waitMs, cancel), signal)
+    if (end === null) return undefined
+    this.#tellEnd(end)
+    return end
   }
 
   /** Waits for the addon. An abort wakes it. @throws the signal's reason. */
