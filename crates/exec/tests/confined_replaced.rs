@@ -246,3 +246,43 @@ fn what_the_host_moves_away_is_held_and_closed_in_its_place() {
         assert!(output.ends_with(name) && !output.contains("secret"), "{output}");
     }
 }
+
+/// An exchange can come while the supervisor still covers what the last one has left, and a new file can have the
+/// number of an old one.
+#[test]
+fn what_the_host_moves_away_again_and_again_is_held_and_closed() {
+    const ROUNDS: usize = 40;
+    if !has_namespaces() {
+        return;
+    }
+    let mut place = with_file("kept");
+    fs::write(place.root.join("closed"), "secret").expect("written");
+    place.plan.closed.push(place.root.join("closed"));
+    let script = format!(
+        "i=0; while [ $i -lt {ROUNDS} ]; do until [ -e go$i ]; do sleep 0.01; done; cat closed; echo planted >> kept; : > done$i; i=$((i+1)); done 2>&1; true"
+    );
+    let (root, outside) = (place.root.clone(), place.outside.clone());
+    let output = thread::scope(|scope| {
+        let command = scope.spawn(|| text(&place.sh(&script).expect("runs")));
+        for round in 0..ROUNDS {
+            for pause in [5, 3, 1] {
+                for (name, content) in [("closed", "secret"), ("kept", "theirs")] {
+                    fs::write(outside.join(name), content).expect("written");
+                    exchange(&place, name, name);
+                }
+                // Faster than anybody looks, and at all times of a look.
+                if round % 2 == 0 {
+                    let spread = u64::try_from(round).expect("small") * 60;
+                    thread::sleep(Duration::from_micros(pause * 700 + spread));
+                }
+            }
+            thread::sleep(Duration::from_millis(250));
+            fs::write(root.join(format!("go{round}")), "").expect("written");
+            assert!(soon(|| root.join(format!("done{round}")).exists()), "it reads");
+            let kept = fs::read_to_string(root.join("kept")).expect("there");
+            assert_eq!(kept, "theirs", "{round}");
+        }
+        command.join().expect("ended")
+    });
+    assert!(!output.contains("secret"), "{output}");
+}

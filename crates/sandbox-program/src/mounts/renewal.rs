@@ -31,6 +31,9 @@ use crate::mounts::{Tree, change, kernel, placement, without_umask};
 /// How long a program may take to remove a file and write another in its place.
 pub(crate) const SAVE_TIME: Duration = Duration::from_millis(10);
 
+/// How often everything is covered in one renewal while the host exchanges it.
+const MAX_PASSES: usize = 3;
+
 /// Whether this process, or the one it was forked from, has shared its tree.
 static SHARED: AtomicBool = AtomicBool::new(false);
 
@@ -102,7 +105,28 @@ impl Renewal {
         )
     }
 
+    /// What is noted lay there before a pass, which found or gave it a cover. The host may exchange it between that and
+    /// a note afterwards, and then what has no cover would count as covered for good.
     fn renew_all(
+        &self,
+        Held { placeholders, absent }: Held<'_>,
+        forks: Option<&Forks>,
+        for_absent: bool,
+    ) -> Result<(), MountError> {
+        for _ in 0..MAX_PASSES {
+            self.moves.note(&self.layout);
+            let held = Held { placeholders, absent };
+            self.cover_all(held, forks, for_absent)?;
+            if self.moves.are_as_noted(&self.layout) {
+                return Ok(());
+            }
+        }
+        // Somebody goes on: the next renewal looks again.
+        self.is_missing.set(true);
+        Ok(())
+    }
+
+    fn cover_all(
         &self,
         held: Held<'_>,
         forks: Option<&Forks>,
@@ -134,7 +158,6 @@ impl Renewal {
             return Err(error);
         }
         self.is_missing.set(is_missing || protector.is_missing);
-        self.moves.note(&self.layout);
         Ok(())
     }
 
