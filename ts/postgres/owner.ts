@@ -42,6 +42,8 @@ interface OpenLease extends Lease {
 export class Owner {
   readonly #session: Session
   readonly #table: string
+  /** The number of the row that was begun last, in SQL. No lock on the table of calls keeps it from being read. */
+  readonly #lastRow: string
   readonly #leaseMs: number
   readonly #label: string | null
   /** Called when somebody has left calls that nobody has marked. */
@@ -57,6 +59,7 @@ export class Owner {
     this.#onLeft = onLeft
     this.#session = session
     this.#table = `${quoted(schema)}._toolwright_owners`
+    this.#lastRow = `coalesce(pg_sequence_last_value('${quoted(schema).replaceAll("'", "''")}._toolwright_rows'), 0)`
     this.#leaseMs = leaseMs
     this.#label = label ?? null
   }
@@ -85,7 +88,7 @@ export class Owner {
       values,
       text: `INSERT INTO ${this.#table} (host, pid, label, expires_at, rows_after)
        SELECT $1::text, $2::text::bigint, $3::text, clock_timestamp() + $4::text::float8 * interval '1 millisecond',
-         coalesce((SELECT max(tw_row) FROM ${this.#table.replace('_toolwright_owners', '_smithers_tool_calls')}), 0)
+         ${this.#lastRow}
        RETURNING id, rows_after`,
     }))
     const abort = new AbortController()
@@ -130,11 +133,11 @@ export class Owner {
   }
 
   get #beatText(): string {
-    const [calls, gone] = ['_smithers_tool_calls', '_toolwright_gone'].map((name) => this.#table.replace('_toolwright_owners', name))
+    const gone = this.#table.replace('_toolwright_owners', '_toolwright_gone')
     return `UPDATE ${this.#table} SET expires_at = clock_timestamp() + $2::text::float8 * interval '1 millisecond',
       rows_after = CASE WHEN claims = $4::text::bigint THEN $3::text::bigint ELSE rows_after END,
       open_rows = CASE WHEN claims = $4::text::bigint THEN $5::text::bigint[] ELSE open_rows END WHERE id = $1::text::bigint
-      RETURNING claims, coalesce((SELECT max(tw_row) FROM ${calls}), 0) AS last, EXISTS (SELECT 1 FROM ${gone}) AS is_left`
+      RETURNING claims, ${this.#lastRow} AS last, EXISTS (SELECT 1 FROM ${gone}) AS is_left`
   }
 
   #beat(): Promise<void> {

@@ -162,3 +162,19 @@ test('a process that reaches no server refuses by its own clock when its lease e
   await next.lock.release()
   await journal.close()
 })
+
+test('a table of calls that is locked for three leases ends no lease, and keeps none from beginning', { timeout: 30_000 }, async () => {
+  const schema = own.schema()
+  const leaseMs = 900
+  const [journal, store] = [await opened(own.open({ schema, leaseMs })), own.open({ schema })]
+  await journal.lastRow()
+  const maintenance = await own.pool.connect()
+  const running = runTask({ journal, runId: 'run', nodeId: 'node' }, async ({ signal }) => {
+    await maintenance.query(`BEGIN; LOCK TABLE "${schema}"._smithers_tool_calls IN ACCESS EXCLUSIVE MODE`)
+    const joining = Promise.race([store.join().then(() => 'joined'), pause(leaseMs, 'waiting')])
+    await pause(3 * leaseMs, undefined, { signal }).finally(() => maintenance.query('COMMIT'))
+    return joining
+  })
+  expect(await running.finally(() => maintenance.release())).toBe('joined')
+  await Promise.all([journal.close(), store.close()])
+})
