@@ -164,8 +164,8 @@ export class Owner {
       if (lease.floors.size === 0 && lease.unheard === undefined) lease.claims = Number(row['claims'])
       if (isTrue(row['is_left'])) this.#onLeft()
     } catch (error) {
-      // Until the lease ends, the next beat may succeed.
-      if (!isCode(error, 'JOURNAL_UNREACHABLE')) this.lose(lease, String((error as Error).message))
+      // Only a row that is gone says that somebody has taken over. Until the lease ends, the next beat may succeed.
+      if (isCode(error, 'JOURNAL_OWNER_FENCED')) this.lose(lease, String((error as Error).message))
       else this.#isValid(lease)
     } finally {
       clearTimeout(end)

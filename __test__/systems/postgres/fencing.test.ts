@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { openJournal, runTask } from 'toolwright'
+import { postgresStore } from 'toolwright/postgres'
 import { expect, test } from 'vitest'
 import { runs } from '../../support/randomised.ts'
+import { statements } from './lost-answers.ts'
 import { opened, useServer } from './servers.ts'
 
 const own = useServer()
@@ -145,7 +147,6 @@ test('a process that reaches no server refuses by its own clock when its lease e
       return (await own.pool.query(text, [...values])).rows
     },
   }
-  const { postgresStore } = await import('toolwright/postgres')
   const journal = await openJournal(postgresStore(client, { schema, leaseMs: 400 }))
   const { lock } = await journal.beginTask(task)
   await journal.insertToolCall(effect(1))
@@ -177,4 +178,42 @@ test('a table of calls that is locked for three leases ends no lease, and keeps 
   })
   expect(await running.finally(() => maintenance.release())).toBe('joined')
   await Promise.all([journal.close(), store.close()])
+})
+
+test('a heartbeat that the server does not carry out ends no lease', { timeout: 30_000 }, async () => {
+  const schema = own.schema()
+  // Cancelled, no memory, no disk, an error of the server.
+  const refusals = ['57014', '53200', '53100', 'XX000']
+  const leaseMs = 1_500
+  let isRefusal = false
+  const client = {
+    query: async (text: string, values: readonly (string | null)[]) => {
+      // Every other one.
+      const code = statements.heartbeat.test(text) && (isRefusal = !isRefusal) ? refusals.shift() : undefined
+      if (code !== undefined) throw Object.assign(new Error('the statement was not carried out'), { code })
+      return (await own.pool.query(text, [...values])).rows
+    },
+  }
+  const journal = await openJournal(postgresStore(client, { schema, leaseMs }))
+  const running = runTask({ journal, runId: 'run', nodeId: 'node' }, ({ signal }) => pause(3 * leaseMs, 'done', { signal }))
+  expect(await running).toBe('done')
+  expect(refusals).toEqual([])
+  await journal.close()
+})
+
+test('a lease whose heartbeats are never carried out ends by its own clock', { timeout: 30_000 }, async () => {
+  const schema = own.schema()
+  const client = {
+    query: async (text: string, values: readonly (string | null)[]) => {
+      if (statements.heartbeat.test(text)) throw Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' })
+      return (await own.pool.query(text, [...values])).rows
+    },
+  }
+  const journal = await openJournal(postgresStore(client, { schema, leaseMs: 900 }))
+  const began = performance.now()
+  const running = runTask({ journal, runId: 'run', nodeId: 'node' }, ({ signal }) => pause(10_000, undefined, { signal }))
+  await expect(running).rejects.toMatchObject({ code: 'JOURNAL_OWNER_FENCED' })
+  expect(performance.now() - began).toBeGreaterThan(800)
+  expect(performance.now() - began).toBeLessThan(2_000)
+  await journal.close()
 })
