@@ -78,6 +78,79 @@ describe.each(values)('%s', (_, value, read, again = value) => {
   })
 })
 
+/** Values that throw when they are read. The tool has done its work all the same. */
+const unreadable: [string, () => unknown][] = [
+  ['a toJSON that throws', () => ({ id: 1, toJSON: () => thrown() })],
+  ['a field that throws', () => ({ id: 1, money: new Closed() })],
+  ['a proxy that was revoked', () => ({ id: 1, money: revoked() })],
+  ['a proxy that cannot be looked into', () => new Proxy({ id: 1 }, { has: () => thrown() })],
+  ['a list of very many rows that throw', () => Array.from({ length: 60_000 }, () => new Closed())],
+]
+
+class Closed {
+  id = 1
+  toJSON(): object {
+    return thrown()
+  }
+}
+
+function thrown(): never {
+  throw new Error('the connection is closed')
+}
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return proxy
+}
+
+describe.each(unreadable)('%s', (name, make) => {
+  let effects = 0
+  const execute = (): unknown => {
+    effects += 1
+    return make()
+  }
+  const tool = defineTool({ name: 'pay', schema: z.object({}), sideEffect: true, usesIdempotencyKey: false, execute })
+  const isLarge = name.includes('very many')
+
+  test('a call that was made is no failed tool: every execution hears that it was made', async () => {
+    effects = 0
+    const journal = await opened()
+    for (const [callId, one] of Object.entries({ defined: tool, plain: plainTool({ inputSchema: z.object({}), execute }) })) {
+      const call = { runId: 'run', callId, tool: one, input: {} }
+      const made = {
+        code: 'REPLAY_INCOMPLETE',
+        hint: expect.stringContaining('was made and must not be repeated'),
+        message: expect.any(String),
+      }
+      // What is too large to be read is given as it is, once.
+      if (isLarge) await callOnce(journal, call)
+      else await expect(callOnce(journal, call)).rejects.toMatchObject({ ...made, cause: expect.any(Error) })
+      await expect(callOnce(journal, call)).rejects.toMatchObject({ ...made, message: expect.stringContaining('it cannot be read') })
+    }
+    expect(effects).toBe(2)
+    expect((await journal.listRun('run')).map(({ status }) => status)).toEqual(['success', 'success'])
+  })
+
+  test('under an engine, the model reads that it was made', async () => {
+    effects = 0
+    const journal = await opened()
+    const engine = new ToyEngine()
+    for (const _ of [1, 2]) {
+      const model = new MockLanguageModelV4({ doGenerate: script([{ tool: 'pay', input: {} }], 'done', 'done') as never })
+      await new ToolLoopAgent(durable({ model, tools: { pay: tool }, journal, runId: 'run', step: engine.steps() })).generate({
+        prompt: 'go',
+      })
+      if (model.doGenerateCalls.length > 0)
+        expect(seenBy(model)[0]?.output).toMatchObject({
+          type: 'error-text',
+          value: expect.stringContaining('was made and must not be repeated'),
+        })
+    }
+    expect(effects).toBe(1)
+  })
+})
+
 test('a big integer and bytes are the same in every execution', async () => {
   const journal = await opened()
   const value = { n: 12n, bytes: new Uint8Array([1, 2]), floats: new Float64Array([1.5]), set: new Set([1]) }

@@ -18,11 +18,13 @@ import { getToolContext, runWithToolContext, type ToolContext } from '../journal
 import type { StartingCall } from '../journal/calls/call-record.js'
 import { recordToolCallIn } from '../journal/calls/recorders.js'
 import { sameInEveryExecution } from '../journal/calls/recorded-values.js'
+import { isIterable } from '../journal/calls/run-call.js'
 import { checkJournal } from '../journal/checks.js'
 import type { Journal } from '../journal/journal.js'
 import { getDefinedToolMetadata } from '../toolkit/define-tool.js'
 import { ClaimRecorder } from './claim-recorder.js'
 import type { RunObject } from './run-objects.js'
+import { unreadable } from './undecided-calls.js'
 import { STALE_AFTER_MS, type UnknownCallOptions } from './unknown-calls.js'
 
 /** One call of a tool, for {@link callOnce}. */
@@ -86,8 +88,11 @@ export async function callOnce(journal: Journal, call: OnceCall): Promise<unknow
   return makeOnce(journal, call)
 }
 
-/** @param object the `durable()` object that makes the call */
-export async function makeOnce(journal: Journal, call: OnceCall, object?: RunObject): Promise<unknown> {
+/**
+ * @param object the `durable()` object that makes the call
+ * @param form what every execution gets of an output. It may read all of it.
+ */
+export async function makeOnce(journal: Journal, call: OnceCall, object?: RunObject, form = sameInEveryExecution): Promise<unknown> {
   const parsed = parseOptions('callOnce', call, onceChecks)
   const store = checked('callOnce', () => checkJournal(journal))
   const execute = checked('callOnce', () => executeOf(parsed.tool))
@@ -132,7 +137,8 @@ export async function makeOnce(journal: Journal, call: OnceCall, object?: RunObj
     return plainCall(recorder, parsed, options, execute)
   }
   try {
-    return sameInEveryExecution(await unlessAborted(runWithToolContext(context, run), left.signal, GRACE_MS))
+    const output = await unlessAborted(runWithToolContext(context, run), left.signal, GRACE_MS)
+    return formed(output, form, (cause) => unreadable(metadata?.name ?? parsed.toolName, callId, task, cause))
   } catch (error) {
     // A tool that does not hear its signal goes on, and its call waits for nobody.
     if (left.signal.aborted) await settledWithin(recorder.abandon(error), GRACE_MS)
@@ -140,6 +146,15 @@ export async function makeOnce(journal: Journal, call: OnceCall, object?: RunObj
     throw finalError(error as Error)
   } finally {
     signal?.removeEventListener('abort', onAbort)
+  }
+}
+
+/** @param unreadableBy makes the error for an output that throws when it is read */
+function formed(output: unknown, form: (output: unknown) => unknown, unreadableBy: (cause: unknown) => ToolError): unknown {
+  try {
+    return form(output)
+  } catch (error) {
+    throw unreadableBy(error)
   }
 }
 
@@ -194,8 +209,8 @@ async function plainCall(
 /** The result of a tool; of a generator, the last value. */
 async function last(result: unknown, onProgress: ((value: unknown) => void) | undefined): Promise<unknown> {
   const value = await result
-  if (typeof value !== 'object' || value === null || !(Symbol.asyncIterator in value)) return value
+  if (!isIterable(value)) return value
   let one: unknown
-  for await (one of value as AsyncIterable<unknown>) onProgress?.(one)
+  for await (one of value) onProgress?.(one)
   return one
 }

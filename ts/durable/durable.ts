@@ -14,6 +14,7 @@ import {
   text,
 } from '../core/options.js'
 import { fromPlain, toPlain } from '../journal/calls/kept-values.js'
+import { sameInEveryExecution } from '../journal/calls/recorded-values.js'
 import { checkJournal } from '../journal/checks.js'
 import type { Journal } from '../journal/journal.js'
 import { toolSet } from '../toolkit/task/task.js'
@@ -122,7 +123,7 @@ export function durable<TOOLS extends ToolSet>(given: DurableOptions<TOOLS>): { 
         kept = await step(`tool ${toolName} ${toolCallId}`, async (): Promise<Kept> => {
           const call = { runId, nodeId, callId: toolCallId, tool, toolName, input, signal: abortSignal, options, onProgress, ...policy }
           try {
-            return { output: toPlain(await makeOnce(journal, call, object)) }
+            return { output: await makeOnce(journal, call, object, (output) => toPlain(sameInEveryExecution(output))) }
           } catch (error) {
             if (isOfJournal(error)) throw error
             // An engine would repeat an abort, some of them for ever: it is kept, and the run ends with it.

@@ -54,16 +54,32 @@ export function madeBefore(row: ToolCallRow): ToolError {
 
 /** A call that was made, whose row does not hold its output. */
 export function incomplete(row: ToolCallRow, callId: string, task: TaskId): ToolError {
-  const { toolName, attempt, seq, isCut, outputBytes } = row
-  const why = isCut ? `${outputBytes} bytes are more than the journal keeps (maxOutputBytes)` : 'it has no form that a row can hold'
+  const { toolName, attempt, seq, isCut, outputBytes, outputJson } = row
+  const { left_out: leftOut } = parseObject(outputJson) ?? {}
+  const reason = typeof leftOut === 'string' ? withinSentence(leftOut) : 'it has no form that a row can hold'
+  const why = isCut ? `${outputBytes} bytes are more than the journal keeps (maxOutputBytes)` : reason
+  return withoutOutput('The recorded output is not complete', `${toolName}, \`${callId}\`; ${why}`, { ...task, toolName, attempt, seq })
+}
+
+/** A call that was made, whose output throws when it is read. With that error the call would look as if it had failed. */
+export function unreadable(toolName: string, callId: string, task: TaskId, cause: unknown): ToolError {
+  const why = `it cannot be read: ${String((cause as Error | undefined)?.message ?? cause).slice(0, MAX_SHOWN)}`
+  return withoutOutput('The output is not complete', `${toolName}, \`${callId}\`; ${why}`, { ...task, toolName }, cause)
+}
+
+function withoutOutput(summary: string, place: string, details: Record<string, unknown>, cause?: unknown): ToolError {
   return new ToolError({
     code: 'REPLAY_INCOMPLETE',
-    summary: 'The recorded output is not complete',
-    place: `The recorded output is not complete: ${toolName}, \`${callId}\`; ${why}`,
+    summary,
+    place: `${summary}: ${place}`,
     hint: 'The call was made and must not be repeated. Look at what it changed, and go on from there.',
-    details: { ...task, toolName, attempt, seq },
+    details,
+    ...(cause !== undefined && { cause }),
   })
 }
+
+/** What a row says of an output that it lacks, as a part of a sentence. */
+const withinSentence = (sentence: string): string => sentence.slice(0, 1).toLowerCase() + sentence.slice(1).replace(/\.$/u, '')
 
 /** Calls `late` after a time that may be longer than a timer takes. It keeps no process alive. */
 export function timer(afterMs: number, late: () => void): { cancel(): void } {

@@ -55,8 +55,14 @@ async function lastOf(output: AsyncIterable<unknown>): Promise<unknown> {
   return last
 }
 
-const isIterable = (output: unknown): output is AsyncIterable<unknown> =>
-  typeof output === 'object' && output !== null && Symbol.asyncIterator in output
+/** Whether a call gave a generator. What cannot be looked into is none, and no failure of its call. */
+export function isIterable(output: unknown): output is AsyncIterable<unknown> {
+  try {
+    return typeof output === 'object' && output !== null && Symbol.asyncIterator in output
+  } catch {
+    return false
+  }
+}
 
 /**
  * The same for a tool that yields preliminary results. The last one is recorded as its output. A caller that breaks off
