@@ -20,10 +20,16 @@ export interface StartedScript {
  * Runs a TypeScript file as a process of its own, in the runtime of the test.
  *
  * @param under a program and its arguments that run it for us
+ * @param where its folder and its variables
  */
-export function startScript(path: string, args: readonly string[], under: readonly string[] = []): StartedScript {
+export function startScript(
+  path: string,
+  args: readonly string[],
+  under: readonly string[] = [],
+  where: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
+): StartedScript {
   const [command, ...rest] = [...under, process.execPath, path, ...args] as [string, ...string[]]
-  const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe'], ...where })
   let [stdout, stderr] = ['', '']
   let look: () => void = () => undefined
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

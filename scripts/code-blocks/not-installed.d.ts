@@ -31,6 +31,78 @@ declare module '@dbos-inc/dbos-sdk' {
   }
 }
 
+declare module '@langchain/anthropic' {
+  import type { AiMessage, Message } from '@langchain/core/messages'
+  export class ChatAnthropic {
+    constructor(options: { model: string })
+    bindTools(tools: object[]): { invoke(messages: Message[]): Promise<AiMessage> }
+  }
+}
+
+declare module '@langchain/core/messages' {
+  export interface Message {
+    text: string
+  }
+  export type AiMessage = Message
+  export class HumanMessage implements Message {
+    constructor(text: string)
+    text: string
+  }
+  export class ToolMessage implements Message {
+    constructor(fields: { content: string; status: 'error' | 'success'; tool_call_id: string })
+    text: string
+  }
+}
+
+declare module '@langchain/core/tools' {
+  export function tool(
+    fn: (
+      input: unknown,
+      config: {
+        toolCall: { id: string }
+        configurable: { thread_id: string }
+        metadata: { langgraph_checkpoint_ns: string }
+        signal?: AbortSignal
+      },
+    ) => Promise<unknown>,
+    options: { name: string; description: string; schema: unknown },
+  ): object
+}
+
+declare module '@langchain/langgraph' {
+  import type { Message } from '@langchain/core/messages'
+  interface State {
+    messages: Message[]
+  }
+  export const MessagesAnnotation: unique symbol
+  export class StateGraph {
+    constructor(state: typeof MessagesAnnotation)
+    addNode(name: string, node: ((state: State) => Promise<State>) | object): this
+    addEdge(from: string, to: string): this
+    addConditionalEdges(from: string, decide: object): this
+    compile(options: { checkpointer: object }): {
+      getState(config: object): Promise<{ createdAt?: string }>
+      invoke(input: State | null, config: { durability: 'async' | 'exit' | 'sync' }): Promise<State>
+    }
+  }
+}
+
+declare module '@langchain/langgraph-checkpoint-postgres' {
+  export class PostgresSaver {
+    static fromConnString(url: string): PostgresSaver
+    setup(): Promise<void>
+    end(): Promise<void>
+  }
+}
+
+declare module '@langchain/langgraph/prebuilt' {
+  export const toolsCondition: object
+  export class ToolNode {
+    constructor(tools: object[], options: { handleToolErrors: boolean })
+    invoke(state: object): Promise<object>
+  }
+}
+
 declare module '@restatedev/restate-sdk' {
   export class TerminalError extends Error {}
   export interface Context {

@@ -38,7 +38,7 @@ export async function buildProject(engine: string, own: boolean): Promise<Workfl
   cpSync(join(here, 'alone.mjs'), join(folder, 'workflows/alone.mjs'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   const blocks = ['workflows/task.ts', 'plugins/world.mjs', ...(own ? ['agent.mjs'] : [])]
-  for (const name of blocks) writeFileSync(join(folder, name), blockOf('guides/many-machines.md', name))
+  for (const name of blocks) writeFileSync(join(folder, name), blockOf('guides/durable-engines.md', name))
   const nitro = join(engine, 'node_modules/nitro/dist/cli/index.mjs')
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   try {
