@@ -113,6 +113,38 @@ declare module '@restatedev/restate-sdk' {
   export function serve(options: { services: object[]; port: number }): Promise<number>
 }
 
+declare module 'bullmq' {
+  export class UnrecoverableError extends Error {}
+  export interface Job {
+    id?: string
+    queueName: string
+    data: { prompt: string }
+  }
+  export class Worker {
+    constructor(
+      name: string,
+      process: (job: Job) => Promise<unknown>,
+      options: { connection: { url: string }; lockDuration?: number; stalledInterval?: number; maxStalledCount?: number },
+    )
+    close(): Promise<void>
+  }
+  export class Queue {
+    constructor(name: string, options: { connection: { url?: string | undefined } })
+    add(name: string, data: unknown, options: { jobId?: string | undefined; attempts?: number; backoff?: object }): Promise<Job>
+    close(): Promise<void>
+  }
+}
+
+declare module 'ioredis' {
+  export class Redis {
+    constructor(url: string)
+    hexists(key: string, field: string): Promise<number>
+    hget(key: string, field: string): Promise<string | null>
+    hsetnx(key: string, field: string, value: string): Promise<number>
+    disconnect(): void
+  }
+}
+
 declare module 'next' {
   export interface NextConfig {
     output?: 'standalone' | 'export'
