@@ -16,7 +16,7 @@ export type FailureKind =
 
 /** The classes of SQLSTATE after which the connection is gone, or was never made, for a while. */
 const CONNECTION_STATES = /^(?:08...|57P0[1-5]|53300)$/u
-// TW002 and 23514: the day of the call's run is being removed, and another one follows.
+// TW002 and 23514: the day of the call's run is being removed, and another one follows; or the table was partitioned meanwhile.
 const CONFLICTS = /^(?:40001|40P01|55P03|TW002|23514)$/u
 // A prepared statement that is there already, or is not.
 const UNPREPARED = /^(?:42P05|26000)$/u
@@ -48,6 +48,9 @@ export function failureKind(error: unknown): FailureKind {
   return 'final'
 }
 
+/** Whether a row has no partition: its day is being removed, or the table was partitioned after the statement was made. */
+export const lacksPartition = (error: unknown): boolean => codeOf(error) === '23514'
+
 /** Whether a statement failed because a table, a column or a function is missing. */
 export const lacksSchema = (error: unknown): boolean => /^(?:42P01|42703|42883|3F000)$/u.test(codeOf(error))
 
@@ -75,8 +78,8 @@ const FAILURES: readonly [RegExp, ToolErrorCode, string, string][] = [
   [
     /^23514$/u,
     'JOURNAL_SCHEMA_MISMATCH',
-    'The table of the journal was partitioned under this process',
-    'Open the journal again, in a new process or with a new store.',
+    'The table of the journal has no partition for the call',
+    'Run `npx toolwright journal migrate`. A day whose partition was removed by hand has to go from `_toolwright_days`, too.',
   ],
   [
     /^TW002$/u,

@@ -146,6 +146,9 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
     Object.assign(statements, statementsFor(schema, layout))
     if (layout === 'days' && parsed.migrate && !readOnly) await makeDays(session, statements)
   }
+  session.onPartitioned = async () => {
+    if (!statements.isByDay) Object.assign(statements, statementsFor(schema, await checkSchema(session, schema, false)))
+  }
   /** Waits until the schema was seen. A failure is told, and the next call tries again. */
   const ready = async (): Promise<void> => {
     if (addon !== undefined && opening === undefined) return
@@ -184,6 +187,8 @@ export function postgresStore(client: PostgresClient, options: PostgresStoreOpti
   /** Does what two processes must not do at the same time. */
   const alone = async <T>(work: () => Promise<T>): Promise<T> => {
     await settled()
+    // Whoever maintains a table for weeks has to know its days.
+    await session.onPartitioned?.()
     const lock = await attempts.lock({ runId: '_toolwright', nodeId: 'retention', iteration: 0 }, 1)
     try {
       // What the dead have left is over, too.

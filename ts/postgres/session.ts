@@ -1,8 +1,9 @@
 /** Statements with patience: a server that restarts is waited for. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { settledWithin } from '../core/abort.js'
 import { ToolError } from '../core/errors.js'
 import type { SqlClient, SqlRow } from './client.js'
-import { failureKind, fenced, storeError, unreachable } from './failures.js'
+import { failureKind, fenced, lacksPartition, storeError, unreachable } from './failures.js'
 
 export type Parameter = string | number | boolean | null | undefined
 
@@ -23,6 +24,8 @@ export class Session {
   /** The store in messages. */
   readonly place: string
   readonly patienceMs: number
+  /** Called when a table may have been partitioned under a statement. What is tried again is made for the new layout. */
+  onPartitioned: (() => Promise<void>) | undefined
   /** The number of statements so far. */
   statements = 0
   /** Whether statements may stay prepared on their connections. */
@@ -43,7 +46,7 @@ export class Session {
    */
   async run(make: (again: boolean) => Statement, patienceMs = this.patienceMs, isBounded = true): Promise<readonly SqlRow[]> {
     const start = performance.now()
-    let [again, conflicts, pauseMs] = [false, 0, FIRST_PAUSE_MS]
+    let [again, conflicts, pauseMs, wasLookedAt] = [false, 0, FIRST_PAUSE_MS, false]
     for (;;) {
       try {
         return await this.#once(make(again), isBounded ? Math.max(1, patienceMs - (performance.now() - start)) : undefined)
@@ -52,6 +55,12 @@ export class Session {
         if (kind === 'unprepared' && this.#prepares) {
           this.#prepares = false
           continue
+        }
+        if (!wasLookedAt && lacksPartition(error)) {
+          wasLookedAt = true
+          // Without an answer, this is a conflict like any other.
+          const looking = this.onPartitioned?.().catch(() => undefined)
+          await settledWithin(Promise.resolve(looking), Math.max(1, patienceMs - (performance.now() - start)))
         }
         if (kind === 'fenced') throw fenced(this.place, 'the lease of this process has ended')
         if (kind === 'final' || kind === 'unprepared' || (kind === 'conflict' && (conflicts += 1) > MAX_CONFLICTS))

@@ -35,7 +35,6 @@ describe.each([15, 18])('a partition for each day, PostgreSQL %i', (version) => 
       { runId: 'older', days: 9, calls: 4 },
     ])
     const journal = await openJournal(own.open({ schema }))
-    // A lease begins with a look at the highest number of all.
     await journal.insertToolCall({ ...call, runId: 'old', seq: 99, status: 'success' })
     const scans = async (): Promise<number> => {
       await own.pool.query('SELECT pg_stat_clear_snapshot()')
@@ -46,6 +45,7 @@ describe.each([15, 18])('a partition for each day, PostgreSQL %i', (version) => 
       )
       return rows[0].scans
     }
+    // Those who recorded it have looked there.
     await new Promise((resolve) => setTimeout(resolve, 2_000))
     await expect.poll(scans, { timeout: 20_000 }).toBeGreaterThan(0)
     const before = await scans()
@@ -94,18 +94,92 @@ describe.each([15, 18])('a partition for each day, PostgreSQL %i', (version) => 
     await after.close()
   })
 
-  test('a store that was open when the table was partitioned refuses calls before they act, and finishes those that it began', async () => {
+  test('a store that was open when the table was partitioned finishes the calls that it began, and makes the next ones', async () => {
     const schema = own.schema()
-    const store = own.open({ schema })
-    const journal = await openJournal(store)
+    const journal = await openJournal(own.open({ schema }))
     const ref = await journal.insertToolCall({ ...call, runId: 'r', seq: 1 })
     const other = own.open({ schema })
     await other.migrate({ partition: 'day' })
     await journal.updateToolCall(ref, { status: 'success' })
-    await expect(journal.insertToolCall({ ...call, runId: 'r', seq: 2 })).rejects.toMatchObject({ code: 'JOURNAL_SCHEMA_MISMATCH' })
-    expect(await journal.listRun('r')).toMatchObject([{ status: 'success' }])
+    await journal.updateToolCall(await journal.insertToolCall({ ...call, runId: 'r', seq: 2 }), { status: 'success' })
+    await journal.insertToolCall({ ...call, runId: 'r', seq: 3, sideEffect: false, status: 'success' })
+    expect(await journal.listRun('r')).toMatchObject([{ status: 'success' }, { status: 'success' }, { status: 'success' }])
+    // From then on it knows the days: a new run begins today.
+    await journal.insertToolCall({ ...call, runId: 'new', seq: 1, status: 'success' })
+    const { rows } = await own.pool.query(
+      `SELECT run_id, tableoid::regclass::text AS place FROM "${schema}"._smithers_tool_calls GROUP BY 1, 2 ORDER BY 1`,
+    )
+    expect(rows.map(({ place }) => place.replace(/^.*calls_/u, ''))).toEqual([dayOf(Date.now()).replaceAll('-', ''), '20000101'])
     await journal.close()
     await other.close()
+  })
+
+  test('a store that was open when the table was partitioned makes days ahead, and drops old ones', async () => {
+    const schema = own.schema()
+    const store = own.open({ schema })
+    await store.lastRow()
+    const other = own.open({ schema })
+    await other.migrate({ partition: 'day' })
+    const [first, ...ahead] = await partitions(own, schema)
+    expect(first).toBe('_smithers_tool_calls_20000101')
+    await own.pool.query(`DROP TABLE "${schema}"."${ahead.at(-1)}"; DELETE FROM "${schema}"._toolwright_days WHERE day > current_date + 6`)
+    await store.prune({ beforeMs: ago(30) })
+    expect(await partitions(own, schema)).toEqual(ahead)
+    await Promise.all([store.close(), other.close()])
+  })
+
+  test('no call is refused while the table is partitioned: claims, tasks and calls by the dozen', { timeout: 60_000 }, async () => {
+    const schema = own.schema()
+    const stores = Array.from({ length: 3 }, () => own.open({ schema }))
+    const journals = await Promise.all(stores.map((store) => openJournal(store)))
+    const made: Record<string, number> = { claim: 0, task: 0, call: 0 }
+    const state = { isOver: false }
+    const refused: unknown[] = []
+    const again = async (kind: string, work: (turn: number) => Promise<unknown>): Promise<void> => {
+      for (let turn = 1; !state.isOver && refused.length < 10; turn += 1) {
+        await work(turn).then(
+          () => (made[kind] = Number(made[kind]) + 1),
+          (error: unknown) => refused.push(error),
+        )
+      }
+    }
+    const load = journals.flatMap((journal, index) => [
+      again('claim', async (turn) => {
+        const { claimed } = (await journal.claimCall({ ...call, runId: `c${index}`, callId: `${turn}`, argsHash: 'x' })) as {
+          claimed: never
+        }
+        await journal.updateToolCall(claimed, { status: 'success' })
+      }),
+      again('task', async (turn) => {
+        const { lock, attempt } = await journal.beginTask({ runId: `t${index}`, nodeId: `${turn % 5}`, iteration: 0 })
+        await journal.updateToolCall(
+          await journal.insertToolCall({ ...call, runId: `t${index}`, nodeId: `${turn % 5}`, attempt, seq: 1 }),
+          {
+            status: 'success',
+          },
+        )
+        await lock.release()
+      }),
+      ...[1, 2].map((lane) =>
+        again('call', async (seq) => {
+          const ref = await journal.insertToolCall({ ...call, runId: `r${index}`, nodeId: `${lane}`, seq })
+          await journal.updateToolCall(ref, { status: 'success' })
+        }),
+      ),
+    ])
+    await expect.poll(() => Math.min(...Object.values(made)), { timeout: 20_000 }).toBeGreaterThan(50)
+    const other = own.open({ schema })
+    await other.migrate({ partition: 'day' })
+    const before = { ...made }
+    const since = (): number => Math.min(...Object.keys(made).map((kind) => Number(made[kind]) - Number(before[kind])))
+    await expect.poll(() => since() > 50 || refused.length > 0, { timeout: 20_000 }).toBe(true)
+    state.isOver = true
+    await Promise.all(load)
+    expect(refused).toEqual([])
+    const rows = await journals[0]?.readRows(0, 1_000_000)
+    expect(rows?.filter(({ status }) => status !== 'success')).toEqual([])
+    expect(rows).toHaveLength(Object.values(made).reduce((sum, count) => sum + count, 0))
+    await Promise.all([...journals, other].map((one) => one.close()))
   })
 
   test('prune drops a day whose runs are over, and deletes the others of a day that has to stay', async () => {
