@@ -4,6 +4,7 @@ import { defineTool, type Journal, openJournal, type ToolCallEnd, type ToolCallR
 import { callOnce, settleCall } from 'toolwright/durable'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
+import { unsettledCalls } from '../../ts/journal/settle-call.ts'
 import { runCli } from '../support/run-cli.ts'
 import { makeSandbox } from '../support/sandbox.ts'
 
@@ -220,5 +221,28 @@ describe('a call that a person settles', () => {
     expect(await callOnce(there, call(tool))).toBe('by hand')
     expect(await runCli(['calls', 'settle', file])).toMatchObject({ code: 0, stdout: 'Every call has a known outcome.\n' })
     expect((await runCli(['calls', 'settle', file, ...args])).code).toBe(1)
+  })
+
+  test('is listed without a look at runs whose calls all have an outcome', async () => {
+    const { here } = await twoJournals()
+    const row = { nodeId: 'n', attempt: 1, toolName: 'pay', sideEffect: true }
+    for (let run = 0; run < 50; run += 1) {
+      await here.insertToolCall({ ...row, runId: `done ${run}`, seq: 1, status: 'success' })
+      await here.insertToolCall({ ...row, runId: `done ${run}`, seq: 2, status: 'error' })
+    }
+    await here.insertToolCall({ ...row, runId: 'open', seq: 1, status: 'success' })
+    await here.insertToolCall({ ...row, runId: 'open', seq: 2 })
+    await here.insertToolCall({ ...row, runId: 'unknown', seq: 1, status: 'unknown' })
+    const looked: string[] = []
+    const listRun: Journal['listRun'] = (runId, options) => {
+      looked.push(runId)
+      return here.listRun(runId, options)
+    }
+    const rows = await unsettledCalls({ listRuns: () => here.listRuns(), listRun } as Journal)
+    expect(rows).toMatchObject([
+      { runId: 'open', seq: 2, status: 'started' },
+      { runId: 'unknown', seq: 1, status: 'unknown' },
+    ])
+    expect(looked).toEqual(['open', 'unknown'])
   })
 })

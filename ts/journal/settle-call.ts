@@ -61,10 +61,16 @@ export async function settleCall(journal: Journal, call: SettledCall): Promise<T
 
 /** The calls of a run, or of all runs, that can be settled. */
 export async function unsettledCalls(journal: Journal, runId?: string): Promise<ToolCallRow[]> {
-  const runs = runId === undefined ? (await journal.listRuns()).map((run) => run.runId) : [runId]
+  const runs = runId === undefined ? await runsWithUnsettledCalls(journal) : [runId]
   const rows: ToolCallRow[] = []
   for (const id of runs) rows.push(...(await journal.listRun(id, { outline: true })).filter(isUnsettled))
   return rows
+}
+
+/** Of a run whose calls have all succeeded or failed, no call is read: those of a year are very many. */
+async function runsWithUnsettledCalls(journal: Journal): Promise<string[]> {
+  const runs = await journal.listRuns()
+  return runs.filter(({ calls, succeeded, failed }) => calls > succeeded + failed).map(({ runId }) => runId)
 }
 
 const isUnsettled = ({ status }: ToolCallRow): boolean => status === 'unknown' || status === 'started'
