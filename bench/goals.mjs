@@ -46,6 +46,13 @@ export const goals = [
     against: 'bare',
     must: 1.15,
   },
+  {
+    id: 'write-1k-thread',
+    operation: 'the same, times the C program and the way to a thread and back (`fs.promises.stat`)',
+    workload: 'write-1k-bare',
+    measure: 'over',
+    against: 'thread',
+  },
   { id: 'write-200k', operation: 'write 200 KB, atomic', workload: 'write-200k', must: 1.8, target: 2.5 },
   { id: 'edit-1', operation: 'edit 190 KB, 1 hunk', workload: 'edit-1', must: 2.5, target: 4 },
   { id: 'edit-500', operation: 'edit 190 KB, 500 hunks', workload: 'edit-500', must: 2.5, target: 4.5 },
@@ -158,6 +165,13 @@ export const goals = [
     against: 'plain',
     must: 0.05,
     target: 0.02,
+  },
+  {
+    id: 'journal-bare',
+    operation: 'the same call with its rows, times the two statements by `node:sqlite`',
+    workload: 'journal',
+    measure: 'over',
+    against: 'bare',
   },
   {
     id: 'journal-behind',

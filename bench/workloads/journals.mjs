@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { defineTool, openJournal, createTools, runWithToolContext } from 'toolwright'
 import { writeFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -26,7 +27,35 @@ function around(sideEffect) {
     const task = { runId: 'bench', nodeId: 'bench' }
     const verify = (answer) => assert.equal(answer, 'x')
     const run = (context) => () => runWithToolContext(context, () => tool.execute({ what: 'x' }, nextCall()))
-    return { ours: { run: run({ ...task, journal }), verify }, plain: { run: run(task), verify } }
+    const contenders = { ours: { run: run({ ...task, journal }), verify }, plain: { run: run(task), verify } }
+    if (sideEffect) contenders.bare = { run: await bareRows(join(folder, 'bare.db')), verify }
+    return contenders
+  }
+}
+
+/** The least that the two rows take: a row before the effect and its end after it, in the same table, by a library that does nothing else. */
+async function bareRows(file) {
+  const journal = await openJournal(`file:${file}`)
+  await journal.close()
+  const database = new DatabaseSync(file)
+  // A checkpoint in a statement is what the other has in a thread.
+  database.exec('PRAGMA journal_mode = wal; PRAGMA synchronous = normal; PRAGMA wal_autocheckpoint = 0')
+  const begin = database.prepare(
+    `INSERT INTO _smithers_tool_calls (run_id, node_id, iteration, attempt, seq, call_token, tool_name, input_json, started_at_ms, status, kind,
+       side_effect, idempotent, idempotency_key, tw_args_hash, tw_ordinal)
+     VALUES ('bench', 'bench', 0, 1, ?, ?, 'act', ?, ?, 'running', 'tool', 1, 0, 'smithers:bench:bench:0', ?, 1)`,
+  )
+  const end = database.prepare(
+    `UPDATE _smithers_tool_calls SET output_json = ?, finished_at_ms = ?, status = 'success', tw_output_bytes = 3
+     WHERE run_id = 'bench' AND node_id = 'bench' AND iteration = 0 AND attempt = 1 AND seq = ?`,
+  )
+  const hash = '0'.repeat(64)
+  let seq = 0
+  return () => {
+    seq += 1
+    begin.run(seq, `call-${seq}`, '{"what":"x"}', Date.now(), hash)
+    end.run('"x"', Date.now(), seq)
+    return 'x'
   }
 }
 
