@@ -16,8 +16,8 @@ export interface ForkChange {
   /** What it is, or was before it was deleted. Of directories, there are new ones that are empty, and deleted ones. */
   type: 'file' | 'link' | 'directory'
   /**
-   * Why it cannot be applied, or `null`. `base-changed`, `base-created`, `base-deleted`: somebody else has done that to the path in
-   * the base since the fork was made. `file-or-directory`: a file has become a directory, or the other way round. `name`: the
+   * Why it cannot be applied, or `null`. `base-changed`, `base-created`, `base-deleted`: another program changed, created or
+   * deleted the path in the base since the fork was made. `file-or-directory`: a file has become a directory, or the other way round. `name`: the
    * name is not UTF-8.
    */
   conflict: 'base-changed' | 'base-created' | 'base-deleted' | 'file-or-directory' | 'name' | null
