@@ -14,11 +14,13 @@ const sizes = '__test__/toolkit/sizes.test.ts'
 /** What Bun's own sockets, processes and timers could change; the others start programs that are the same under either runtime. */
 const systemsInBun = ['postgres', 'durable'].map((name) => `__test__/systems/${name}/**/*.test.ts`)
 
+/** Servers and workers that are made for Node, whatever the runtime of the test. */
+const forNode = ['temporal', 'workflow-devkit'].map((name) => `__test__/systems/durable/${name}.test.ts`)
+
 /** One after the other, before the rest. */
 const alone = {
   include: onlySystems ? (inBun ? [...attacks, sizes, ...systemsInBun] : [systems]) : [...attacks, sizes],
-  // A server for Node, whatever the runtime of the test.
-  exclude: [...configDefaults.exclude, ...(inBun ? ['__test__/systems/durable/workflow-devkit.test.ts'] : [])],
+  exclude: [...configDefaults.exclude, ...(inBun ? forNode : [])],
   maxWorkers: 1,
 }
 /** Most of them wait for something most of the time. */

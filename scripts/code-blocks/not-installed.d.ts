@@ -113,6 +113,57 @@ declare module '@restatedev/restate-sdk' {
   export function serve(options: { services: object[]; port: number }): Promise<number>
 }
 
+declare module '@temporalio/activity' {
+  export { ApplicationFailure } from '@temporalio/workflow'
+  export function activityInfo(): { workflowExecution?: { workflowId: string } }
+  export function cancellationSignal(): AbortSignal
+  export function heartbeat(): void
+}
+
+declare module '@temporalio/client' {
+  export class Connection {
+    static connect(options: { address?: string | undefined }): Promise<Connection>
+    close(): Promise<void>
+  }
+  interface StartOptions {
+    taskQueue: string
+    workflowId: string
+    args: unknown[]
+    workflowIdConflictPolicy: 'FAIL' | 'USE_EXISTING'
+  }
+  export class Client {
+    constructor(options: { connection: Connection })
+    readonly workflow: { execute(name: string, options: StartOptions): Promise<unknown> }
+  }
+}
+
+declare module '@temporalio/worker' {
+  export class NativeConnection {
+    static connect(options: { address?: string | undefined }): Promise<NativeConnection>
+    close(): Promise<void>
+  }
+  interface WorkerOptions {
+    connection: NativeConnection
+    taskQueue: string
+    workflowsPath: string
+    activities: object
+    shutdownGraceTime: string
+  }
+  export class Worker {
+    static create(options: WorkerOptions): Promise<Worker>
+    run(): Promise<void>
+  }
+}
+
+declare module '@temporalio/workflow' {
+  export class ActivityFailure extends Error {}
+  export class ApplicationFailure extends Error {
+    static nonRetryable(message: string, type: string): ApplicationFailure
+  }
+  export function proxyActivities<T>(options: { startToCloseTimeout: string; heartbeatTimeout: string; retry: object }): T
+  export function workflowInfo(): { firstExecutionRunId: string }
+}
+
 declare module 'bullmq' {
   export class UnrecoverableError extends Error {}
   export interface Job {
