@@ -238,14 +238,22 @@ describe('tools of every kind', () => {
     expect(sandbox.text('missing.txt')).toBe('b\n')
   })
 
-  test('an output that the row does not hold whole is not made up', async () => {
-    const journal = await openJournal('memory:', { maxOutputBytes: 100 })
-    const tool = defineTool({ name: 'long', schema: z.object({}), sideEffect: true, execute: (_args, _ctx) => 'x'.repeat(500) })
-    const call = { runId: 'run', callId: 'long', tool, input: {} }
-    await callOnce(journal, call)
-    await expect(callOnce(journal, call)).rejects.toMatchObject({ code: 'REPLAY_INCOMPLETE' })
-    await journal.close()
-  })
+  test.each([
+    [100, 'x'.repeat(500), '502 bytes are more than the journal keeps (maxOutputBytes)'],
+    [10_000_000, 'x'.repeat(1_500_000), 'it is too large for a row'],
+    [10_000_000, Array.from({ length: 60_000 }, () => 1), 'it is too large for a row'],
+  ])(
+    'an output that the row does not hold whole is not made up, and the reason is told: limit %i',
+    async (maxOutputBytes, output, reason) => {
+      const journal = await openJournal('memory:', { maxOutputBytes })
+      const tool = defineTool({ name: 'long', schema: z.object({}), sideEffect: true, usesIdempotencyKey: false, execute: () => output })
+      const call = { runId: 'run', callId: 'long', tool, input: {} }
+      await callOnce(journal, call)
+      const message = expect.stringContaining(`long, \`long\`; ${reason} `)
+      await expect(callOnce(journal, call)).rejects.toMatchObject({ code: 'REPLAY_INCOMPLETE', message })
+      await journal.close()
+    },
+  )
 
   test('an abort ends a call, whose outcome is unknown then', async () => {
     const journal = await opened()

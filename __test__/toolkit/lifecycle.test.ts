@@ -99,7 +99,7 @@ describe('metadata', () => {
     define('also-warned')
     expect(warn.mock.calls).toEqual(
       ['warned', 'also-warned'].map((name) => [
-        `[smithers] defineTool(${name}): sideEffect:true idempotent:false tools should accept the second ctx parameter so they can use ctx.idempotencyKey.`,
+        `[smithers] defineTool(${name}): sideEffect:true idempotent:false tools should accept the second ctx parameter so they can use ctx.idempotencyKey. A tool that has no use for a key says usesIdempotencyKey:false.`,
       ]),
     )
   })

@@ -239,7 +239,7 @@ function warnWithoutContext({ name, sideEffect, idempotent, acceptsIdempotencyKe
   if (!sideEffect || idempotent || acceptsIdempotencyKey || warned.has(name)) return
   warned.add(name)
   console.warn(
-    `[smithers] defineTool(${name}): sideEffect:true idempotent:false tools should accept the second ctx parameter so they can use ctx.idempotencyKey.`,
+    `[smithers] defineTool(${name}): sideEffect:true idempotent:false tools should accept the second ctx parameter so they can use ctx.idempotencyKey. A tool that has no use for a key says usesIdempotencyKey:false.`,
   )
 }
 

@@ -151,12 +151,11 @@ test('an outcome that cannot be recorded for a while is written behind, and a wa
   await close()
 })
 
-test('an output that the database cannot encode: the call is recorded without it, and nobody waits', { timeout: 60_000 }, async () => {
+test('a database that cannot encode every output is refused when the journal is opened', { timeout: 60_000 }, async () => {
   const { Pool } = await import('pg')
   await own.pool.query(`CREATE DATABASE latin1 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`).catch(() => undefined)
   const pool = new Pool({ ...own.server.socket, database: 'latin1', max: 4 })
   const store = postgresStore(pool, { leaseMs, patienceMs })
-  // As if the database had been opened by an older version.
   await expect(openJournal(store).then((journal) => journal.lastRow())).rejects.toMatchObject({ code: 'JOURNAL_OPEN_FAILED' })
   await store.close()
   await pool.end()
