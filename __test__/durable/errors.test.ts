@@ -85,6 +85,24 @@ test('a kept error has its class, its code and its plain fields, and no request 
   await expect(callOnce(journal, { ...call, callId: 'two', tool: range.tool })).rejects.toBeInstanceOf(RangeError)
 })
 
+test('under durable, an error of a moment is the result of its step: the model reads it, and calls again', async () => {
+  const journal = await opened()
+  const { tool, calls } = flaky({ sideEffect: true, usesIdempotencyKey: true }, 1)
+  const engine = new ToyEngine()
+  const texts: string[] = []
+  for (const _ of [1, 2]) {
+    const turns = script([{ tool: 'flaky', input: {} }], [{ tool: 'flaky', input: {} }], 'done')
+    const model = new MockLanguageModelV4({ doGenerate: turns as never })
+    const agent = new ToolLoopAgent(durable({ model, tools: { flaky: tool }, journal, runId: 'run', step: engine.steps() }))
+    const { steps } = await agent.generate({ prompt: 'go' })
+    texts.push(JSON.stringify(steps.flatMap(({ content }) => content.filter(({ type }) => /^tool-(?:error|result)$/u.test(type)))))
+    expect(steps.map(({ content }) => content.at(-1)?.type)).toEqual(['tool-error', 'tool-result', 'text'])
+  }
+  // The engine tries no step again, and its second execution gets what it has kept of both.
+  expect(calls()).toBe(2)
+  expect(texts[1]).toBe(texts[0])
+})
+
 describe('engines get errors that they do not try again in their own way', () => {
   class TerminalError extends Error {}
   const finalError = (error: Error) => new TerminalError(error.message, { cause: error })
