@@ -186,6 +186,27 @@ declare module 'bullmq' {
   }
 }
 
+declare module 'inngest' {
+  interface FunctionContext {
+    event: { data: { prompt: string } }
+    step: { run<T>(name: string, fn: () => Promise<T>): Promise<T> }
+    runId: string
+  }
+  export class Inngest {
+    constructor(options: { id: string })
+    createFunction(
+      options: { id: string; retries: number; triggers: { event: string }[] },
+      run: (context: FunctionContext) => Promise<unknown>,
+    ): object
+  }
+  export class NonRetriableError extends Error {}
+}
+
+declare module 'inngest/node' {
+  import type { RequestListener } from 'node:http'
+  export function serve(options: { client: object; functions: object[] }): RequestListener
+}
+
 declare module 'ioredis' {
   export class Redis {
     constructor(url: string)
