@@ -42,7 +42,7 @@ export interface CheckedFiles {
   read(path: string): Promise<string | undefined>
 }
 
-/** How long a server that speaks by itself is quiet when it has said what it has to say, in milliseconds. */
+/** The quiet time after which the diagnostics of a push server count as complete, in milliseconds. */
 const QUIET_MS = 150
 /** How long a check may learn of the text before what it does not know of far files, in milliseconds. It then compares what it knows. */
 const LEARN_MS = 30_000
@@ -81,7 +81,7 @@ class RunningCheck {
   #signal: AbortSignal
   /** The changed files that are there. */
   readonly #changed: readonly string[]
-  /** What a server that speaks by itself had said before the change. */
+  /** The diagnostics that a push server had published before the change. */
   #spoken = new Map<string, Problem[]>()
 
   constructor(session: ServerSession, files: CheckedFiles, known: Map<string, Problem[]>, check: Check, signal: AbortSignal) {
@@ -163,7 +163,7 @@ class RunningCheck {
   }
 
   async #look(path: string): Promise<void> {
-    // What a server says by itself of a file that has not changed is known when it has nothing more to say.
+    // The diagnostics that a push server publishes of an unchanged file are complete when it is quiet.
     const isAsked = this.#session.pulls || this.#changed.includes(path)
     const said = this.#session.publishedOf(path) ?? this.#known.get(path) ?? []
     this.#note(path, isAsked ? await this.#session.problems(path, this.#signal) : said)
@@ -182,7 +182,7 @@ class RunningCheck {
     this.#check.found.sort((a, b) => order.indexOf(a.path) - order.indexOf(b.path))
   }
 
-  /** A server that speaks by itself speaks of files that were not asked for. */
+  /** A push server also publishes diagnostics of files that were not asked for. */
   #takeSpoken(): void {
     const { changes, dependents } = this.#files
     const own = new Set([...changes.map(({ path }) => path), ...dependents])

@@ -61,7 +61,7 @@ const known: Readonly<Record<KnownServer, KnownRow>> = {
   },
   rust: {
     languages: same('rust', '.rs'),
-    // A build after each change would say of the whole project what is not known of before the change.
+    // A build per change reports the whole project, with nothing to compare it with.
     initializationOptions: { checkOnSave: false },
     find: (place) => started(place, ['rust-analyzer']),
   },

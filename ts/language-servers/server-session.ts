@@ -13,7 +13,7 @@ const MAX_OPEN = 700
 /** How often a server is asked again that could not answer yet, and after how long in milliseconds. */
 const RETRIES = 20
 const RETRY_MS = 50
-/** The most files that a server has said something of by itself, and the most works that it has announced. */
+/** The most files that a server publishes diagnostics of, and the most works that it announces. */
 const MAX_SAID = 10_000
 /** How long a server gets to end by itself, in milliseconds. */
 const END_MS = 500
@@ -180,12 +180,12 @@ export class ServerSession implements ServerListener {
     } while (heard !== this.#heard)
   }
 
-  /** What the server has said by itself of a file last; `undefined` if that is nothing. */
+  /** The diagnostics of a file that the server has published last; `undefined` for none. */
   publishedOf(path: string): Problem[] | undefined {
     return this.#published.get(path)?.problems
   }
 
-  /** The files that the server has said something of by itself. */
+  /** The files that the server has published diagnostics of. */
   publishedPaths(): string[] {
     return [...this.#published.keys()]
   }
@@ -256,7 +256,7 @@ export class ServerSession implements ServerListener {
       case 'client/registerCapability': {
         const methods = ((given['registrations'] ?? []) as { method?: unknown }[]).map((one) => one.method)
         this.#pulls ||= methods.includes('textDocument/diagnostic')
-        // Who waits for what it says by itself asks it now.
+        // Who waits for published diagnostics asks for them now.
         this.#wake()
         return null
       }

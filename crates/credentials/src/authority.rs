@@ -61,7 +61,7 @@ impl Authority {
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         params.name_constraints = Some(NameConstraints {
             permitted_subtrees: permitted.into_iter().map(GeneralSubtree::DnsName).collect(),
-            // What is not constrained is permitted.
+            // A kind of name without a constraint would be permitted, so every address is excluded.
             excluded_subtrees: vec![
                 GeneralSubtree::IpAddress(CidrSubnet::V4([0; 4], [0; 4])),
                 GeneralSubtree::IpAddress(CidrSubnet::V6([0; 16], [0; 16])),

@@ -97,7 +97,7 @@ pub(crate) async fn answer(
     Ok(restored(response, searches, meter, is_upgraded))
 }
 
-/// What of a request is of its connection with the command alone becomes what is of that with the host.
+/// Replaces the headers of the connection with the command by those of the connection with the host.
 fn write_anew(parts: &mut Parts, is_upgrade: bool) {
     let Parts { headers, version, .. } = parts;
     let is_chunked = headers.contains_key(TRANSFER_ENCODING);

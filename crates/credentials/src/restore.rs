@@ -53,7 +53,7 @@ impl Searches {
         self.pairs.iter().any(|(value, _)| is_in(value))
     }
 
-    /// What comes before the end of the last value, with placeholders, and where that end is. In place, a placeholder is as
+    /// The text up to the end of the last value, with placeholders, and where that end is. In place, a placeholder is as
     /// long as its value.
     fn replace(&self, bytes: &[u8], in_place: bool) -> (Option<Vec<u8>>, usize) {
         let (mut replaced, mut at) = (None::<Vec<u8>>, 0);

@@ -29,7 +29,7 @@ use private_key::PrivateKey;
 const SSH: u16 = 22;
 /// The longest message. A longer one ends the connection.
 const MAX_MESSAGE: u32 = 64 << 10;
-/// Stands for the credential where its uses are noted: by this variable commands know of the agent.
+/// The name of the credential in records of its uses: the variable that points to the agent.
 const SSH_VARIABLE: &str = "SSH_AUTH_SOCK";
 
 /// A key as the host program writes it.

@@ -100,7 +100,7 @@ mod confined {
         without_looking,
     };
 
-    /// Of which a command has its own.
+    /// Paths that commands see a private version of.
     const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/dev", "/proc"];
 
     /// As [`classify`](super::classify), for a command behind a plan. `is_seen`: the command found the file, and not
@@ -133,7 +133,7 @@ mod confined {
                 Way::Absent => SpawnReason::NotFound,
                 Way::Shut | Way::Unknown => SpawnReason::Hidden,
             },
-            // It found something of its own there. The directory may be named by its descriptor.
+            // The command has its own file at this path. The directory may be named by its descriptor.
             Some(Errno::ACCESS)
                 if is_private(plan, &fs::canonicalize(&file).unwrap_or_else(|_| file.clone())) =>
             {

@@ -73,8 +73,8 @@ pub struct Imported {
 
 /// Brings back what commands have changed in a fork of a repository.
 ///
-/// Either everything that is accepted is written, or nothing is. What collides with what somebody else has done
-/// meanwhile is kept under another name, or left out, and noted.
+/// Either everything that is accepted is written, or nothing is. A change that collides with another
+/// program's is kept under another name, or left out, and noted.
 #[must_use]
 pub fn import(
     git: &Directory,

@@ -7,18 +7,18 @@ use std::path::PathBuf;
 /// One thing to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
-    /// Somebody else has changed this reference meanwhile. The command's value is kept under another name.
+    /// Another program has changed this reference meanwhile. The command's value is kept under another name.
     ReferenceKept {
         /// The reference, or `HEAD`.
         name: String,
         /// Where the value of the command is. `None`: it was a deletion, or is kept nowhere.
         kept: Option<String>,
     },
-    /// Somebody else has staged something else at these paths meanwhile, and that stays.
+    /// Another program has staged something else at these paths meanwhile. That was kept.
     StagedMeanwhile(Vec<PathBuf>),
     /// These settings may run programs, or lead elsewhere. They were not carried over.
     SettingsRefused(Vec<String>),
-    /// Somebody else has changed these settings meanwhile, and their values stay.
+    /// Another program has changed these settings meanwhile. Its values were kept.
     SettingsMeanwhile(Vec<String>),
     /// These settings came back, and a user may want to know: a remote has another address.
     SettingsChanged(Vec<String>),

@@ -4,8 +4,8 @@
 //! `index.lock` for `index`. The file `plan` is the point of no return. Before it, nothing is changed. After
 //! it, every step is made, by this process or, if that is killed, by the next one that calls [`recover`].
 //!
-//! Nothing here waits: a lock that somebody else has is an error. No link is followed, and no lock of
-//! somebody else is touched. This module needs only the standard library and rustix, so that a small program
+//! Nothing here waits: a lock that another program has is an error. No link is followed, and no lock of
+//! another program is touched. This module needs only the standard library and rustix, so that a small program
 //! can finish what a killed one began.
 
 mod execute;
@@ -34,7 +34,7 @@ use step::{Content, Identity, Number, Step, below_worktree, owner_of_log, target
 /// Why something is not written.
 #[derive(Debug, thiserror::Error)]
 pub enum TransactionError {
-    /// Somebody else has the lock. It may be free in a moment.
+    /// Another program has the lock. It may be free in a moment.
     #[error("{} is locked by another process", .0.display())]
     Held(PathBuf),
     /// A link, a pipe or a device is at the path, or a link on the way to it: the person's setup is left
@@ -142,7 +142,7 @@ impl<'a> Transaction<'a> {
         let path = self.unlocked(path)?;
         let at = match self.find(&path)? {
             Some(stat) if files::is_file(&stat) => u64::try_from(stat.st_size).unwrap_or(0),
-            // It becomes a file when the directory is empty.
+            // The log replaces an empty directory of its name.
             Some(_) | None => 0,
         };
         let content = Content::of(lines);

@@ -271,8 +271,7 @@ impl Formats {
         places.min_by_key(|place| place.start)
     }
 
-    /// Where a token may have begun that goes on behind the end, and of which bytes it consists as long as that is not
-    /// decided.
+    /// The start of a token that may go on after the end of the input, and the class of its bytes.
     pub(crate) fn unfinished(&self, bytes: &[u8], before: Option<u8>) -> (usize, Rest) {
         let of_word = |byte: &u8| Rest::Word.has(*byte);
         let word = bytes.iter().rev().take(MAX_UNFINISHED + 1).take_while(|byte| of_word(byte));

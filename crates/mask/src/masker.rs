@@ -79,7 +79,7 @@ trait Search {
         before: Option<u8>,
         cursor: &mut Cursor,
     ) -> Option<Place>;
-    /// Where one may have begun that goes on behind the end. Further bytes of this kind decide nothing.
+    /// The start of a match that may go on after the end of the input. Further bytes of this kind decide nothing.
     fn unfinished(&self, bytes: &[u8], before: Option<u8>) -> (usize, Option<Rest>);
     /// Where to look for the next one.
     fn after(&self, place: Place) -> usize;
@@ -158,13 +158,13 @@ impl Search for Tokens {
 #[derive(Debug, Default)]
 struct Stage {
     held: Vec<u8>,
-    /// This much of it has a name in its place already. It stays because another secret may begin in it.
+    /// The length of its beginning that is masked already. It stays because another secret may begin in it.
     covered: usize,
     /// The last byte before it.
     before: Option<u8>,
     /// What follows belongs to a token that was masked before its end.
     rest: Option<Rest>,
-    /// What is held is a token so far, and stays one with further bytes of this kind.
+    /// The class of the bytes by which the held token may go on.
     goes_on: Option<Rest>,
 }
 

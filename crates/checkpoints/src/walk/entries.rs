@@ -29,7 +29,7 @@ const LOOK_PAUSE: Duration = Duration::from_millis(2);
 /// Whether an entry belongs to an open database of this process.
 pub(super) enum Reserved {
     No,
-    /// It does, and is no part of the tree: reading it would release its locks.
+    /// It does. It is left out of the tree, because reading it would release its locks.
     Ours,
     /// It has the inode of one, under another name.
     Perhaps,

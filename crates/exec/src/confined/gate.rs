@@ -31,7 +31,7 @@ const MAX_ADDRESSES: usize = 8;
 /// How many names are looked up at once, each on a thread of its own.
 const MAX_LOOKUPS: usize = 32;
 const STACK: usize = 256 << 10;
-/// Stands for a name that is looked up when somebody has agreed to it: no name leads there.
+/// The placeholder address of a name that awaits approval. No name leads there.
 const LATER: Lead = Lead { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), port: None };
 /// What is noted of a host while nobody has answered.
 const UNANSWERED: Verdict = Verdict::Refused(Refusal::Unanswered);

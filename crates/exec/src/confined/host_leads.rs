@@ -9,8 +9,8 @@ use crate::connections::Lead;
 
 /// How many pairs of a name and an address a command may have.
 const MAX_LEADS: usize = 4096;
-/// How many names a command may ask for, and how many bytes they may have together: what a name says
-/// reaches those who answer for it.
+/// How many names a command may ask for, and how many bytes they may have together. They are bounded
+/// because each lookup carries the name to its servers.
 const MAX_NAMES: usize = 1024;
 const MAX_NAME_BYTES: usize = 32 << 10;
 

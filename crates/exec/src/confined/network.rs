@@ -25,7 +25,7 @@ use super::worker::NoWorker;
 /// How long a supervisor may take to name its network.
 const MAX_ANSWER_TIME: Duration = Duration::from_secs(2);
 
-/// Which network it is: the kernel's number for it, which no other has while a supervisor is in it.
+/// Device and inode of a network namespace. They are unique while a supervisor is in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct NetworkId {
     device: u64,

@@ -98,8 +98,7 @@ impl Inbox {
 
 struct Watched {
     relay: Relay,
-    /// What is waited for at the target, and at the client. `None`: the end is not watched: it is not there,
-    /// or has hung up.
+    /// The events that the target and the client wait for. `None`: that socket is missing, or has hung up.
     wanted: [Option<epoll::EventFlags>; 2],
     is_hung: [bool; 2],
 }
@@ -139,7 +138,7 @@ impl Thread<'_> {
         }
     }
 
-    /// How long nothing happens unless somebody does something.
+    /// The time until the next deadline.
     fn rest(&self) -> Option<Timespec> {
         let times = self.relays.values().filter_map(|watched| watched.relay.until());
         let next = times.chain(self.until).min()?;
@@ -261,7 +260,7 @@ impl Thread<'_> {
     }
 }
 
-/// Stands where nobody reads what is said first.
+/// Used where no rule inspects the first bytes.
 struct Unread;
 
 impl Openings for Unread {

@@ -40,7 +40,7 @@ impl Row {
         self.cells.iter().all(|cell| *cell == Cell::Gap)
     }
 
-    /// Whether nobody sees that it is there, where no other row follows.
+    /// Whether the row is invisible as the last row.
     pub(super) fn is_nothing(&self) -> bool {
         self.end == RowEnd::Open && self.is_blank()
     }

@@ -101,7 +101,7 @@ mod tests {
                 let found = fs::File::from(opened).metadata().expect("there");
                 Ok((found.dev(), found.ino()))
             }
-            // Whether there is nothing, or something else.
+            // A missing entry is told from an entry of another kind.
             Err(errno) => Err(errno == Errno::NOENT),
         }
     }

@@ -27,7 +27,7 @@ pub(super) const MODE: u32 = 0o666;
 
 /// Why nothing was written.
 pub(super) enum NotWritten {
-    /// Somebody else has a lock.
+    /// Another program has a lock.
     Locked(PathBuf),
     Failed(Failure),
 }

@@ -170,7 +170,7 @@ pub(super) fn may_go(
     let Some(directory) = directory else { return Ok(false) };
     let lead = directory.read(LEAD, MAX_TEXT).map_err(unreadable)?;
     if lead != before.linked.lead {
-        return Err("somebody else has changed it");
+        return Err("another program has changed it");
     }
     if directory.entry(LOCK).map_err(unreadable)?.is_some() {
         return Err("it is locked");

@@ -158,7 +158,7 @@ impl Reader<'_> {
     ) -> Result<(), NotWritten> {
         match (self.upper.entry(path).unwrap_or(Node::Odd), before) {
             (Node::Absent, _) => {}
-            // Its branches may be on no other machine.
+            // It is kept: its branches may exist nowhere else.
             (Node::Whiteout, _) => self.leave_out(path, " (its deletion)"),
             (Node::Directory { .. }, Some(before)) => {
                 let host = self.git.below(path).map_err(Failure::from)?;
@@ -262,7 +262,7 @@ impl Reader<'_> {
         if let Ok(Some(host)) = self.git.below(path)
             && is_repository(path, &host)
         {
-            // An import that had to wait has made it, or somebody else has meanwhile.
+            // An import that had to wait has made it, or another program has meanwhile.
             if !self.snapshot.has_all_modules {
                 self.leave_out(path, "");
                 return Ok(());

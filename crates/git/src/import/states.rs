@@ -53,7 +53,7 @@ pub(super) fn write(
         }
         if !is_wanted || !is_same {
             let reason =
-                if is_wanted { "somebody else has changed it" } else { "it hides history" };
+                if is_wanted { "another program has changed it" } else { "it hides history" };
             let first = state.files.keys().next().map(|path| prefix.join(path));
             let first = first.map(|path| path.to_string_lossy().into_owned());
             notes.push(Note::StateLeftOut {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::object::content::{Malformed, references};
 use crate::object::{Id, Kind};
 
-/// Which references may lead to nothing.
+/// References that may be missing: in shallow and in partial clones.
 #[derive(Debug, Clone, Default)]
 pub struct Borders {
     /// Commits whose parents may be missing: those at the border of a shallow repository.

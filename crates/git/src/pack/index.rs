@@ -11,7 +11,7 @@ use crate::object::Id;
 
 const FANOUT: usize = 256;
 const DAMAGED: PackError = PackError::Damaged("an index");
-/// So many entries are read at once when a search has come that near.
+/// Binary search stops at this many entries and reads them at once.
 const BLOCK: usize = 128;
 
 /// An index of version 1 or 2.

@@ -57,7 +57,7 @@ pub fn update(
             return None;
         }
         match transaction.lock(change.name.path(), 0o666) {
-            // A file that is going to be deleted has its place. The lock of that one protects this name.
+            // A file that this transaction deletes occupies the name. Its lock protects it.
             Ok(()) | Err(TransactionError::InTheWay(_)) => None,
             Err(error) => Some(Outcome::Refused(error)),
         }

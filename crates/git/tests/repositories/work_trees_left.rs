@@ -41,7 +41,12 @@ fn a_work_tree_that_is_there_or_locked_stays() {
         ("", REMOVE, "mkdir tree; echo > tree/.git", "its work tree is there"),
         ("git -C w worktree lock ../tree", "rm -rf tree w/.git/worktrees/tree", "", "it is locked"),
         ("", REMOVE, "echo > w/.git/worktrees/tree/locked", "it is locked"),
-        ("", REMOVE, "echo /x/.git > w/.git/worktrees/tree/gitdir", "somebody else has changed it"),
+        (
+            "",
+            REMOVE,
+            "echo /x/.git > w/.git/worktrees/tree/gitdir",
+            "another program has changed it",
+        ),
         ("", REMOVE, "echo > w/.git/worktrees/tree/index.lock", "somebody works in it"),
         ("", REMOVE, "mkdir w/.git/worktrees/tree/modules", "it has more than git puts there"),
     ] {

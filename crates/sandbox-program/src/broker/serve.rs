@@ -14,8 +14,8 @@ use super::request::{self, Request};
 use super::socket::{Begun, bind_to, connect_shortly, listen_on, set_limit};
 use super::timer::Timer;
 
-/// How many descriptors are seen to before the worker looks at its others again. Each may take a tick
-/// of the kernel's clock.
+/// Events handled at once, so that the other descriptors of the worker get their turn. Each may take a
+/// tick of the kernel's clock.
 const MAX_EVENTS: usize = 8;
 
 /// How many callers may wait for a connection. Each costs the worker a descriptor.

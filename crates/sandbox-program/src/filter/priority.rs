@@ -14,7 +14,7 @@ const IO_BEST_EFFORT: u32 = 2 << 13;
 /// `SCHED_FIFO`, `SCHED_RR` and `SCHED_DEADLINE`, and each with `SCHED_RESET_ON_FORK`.
 const REAL_TIME: [u32; 6] = [1, 2, 6, 0x4000_0001, 0x4000_0002, 0x4000_0006];
 
-/// Has the loaded call wait where it may raise a priority, and passes it elsewhere.
+/// Sends a call that may raise a priority to the broker, and lets others pass.
 pub(crate) fn raised(asm: &mut Assembler, call: calls::Call) -> At {
     let (ask, allow) = (asm.ask(), asm.allow());
     if call == calls::SETPRIORITY {

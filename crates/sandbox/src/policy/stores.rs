@@ -27,7 +27,7 @@ pub(super) struct Located {
     moved: Vec<(usize, OsString)>,
     /// The directories that the result depends on.
     watched: Watched,
-    /// Whether all of that was old enough to be known again.
+    /// Whether every timestamp was old enough to cache the result.
     is_settled: bool,
 }
 

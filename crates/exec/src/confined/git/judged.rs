@@ -54,7 +54,7 @@ impl Judged<'_> {
             // A person may be making a repository, which is known when no command runs.
             Sign::File if !is_last && self.is_named() => Judgment::Later,
             Sign::File | Sign::Other => self.set_aside(self.place, DOT_GIT),
-            // Somebody may be about to complete it.
+            // Another process may still be creating it.
             Sign::Directory | Sign::Bare if !is_last => Judgment::Later,
             Sign::Directory if made::is_covered(self.identity) => self.of_nobody(),
             Sign::Directory if end.hides => Judgment::OfPerson,

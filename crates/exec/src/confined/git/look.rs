@@ -55,11 +55,11 @@ struct State {
     beside: BTreeMap<PathBuf, Option<Identity>>,
     /// The list that was for.
     set_aside: Vec<PathBuf>,
-    /// What of this is on disk, for the next host.
+    /// The marks on disk, for the next host.
     marks: Marks,
-    /// Whether that is less than is known.
+    /// Whether the marks are out of date.
     is_unsaid: bool,
-    /// Whether what is there has to be taken for a person's, although nothing has changed.
+    /// Whether existing files must be adopted as the user's even without a change.
     is_unadopted: bool,
     /// Whether commands can make no git directory that the host sees.
     hides: bool,

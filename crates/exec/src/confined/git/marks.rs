@@ -35,7 +35,7 @@ use super::set_aside::unique;
 const MAX_MARKS: usize = 10_000;
 /// Before the name of one that is not whole.
 const NEW: &str = "new-";
-/// Nobody asks for an older one any more: its directory is gone.
+/// Older marks are removed: their directories no longer exist.
 const MAX_AGE: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
 /// What runs.

@@ -18,8 +18,8 @@ use crate::confined::pool::Pool;
 #[derive(Debug)]
 pub(crate) struct Retired;
 
-/// Asks a supervisor for what has changed in its fork of a git directory, and where that lies if commands have moved
-/// it. An error says why it has none: `EBUSY` for one that is private.
+/// Asks a supervisor for the changes in its fork of a git directory, and for its current path if commands have moved
+/// it. An error says why there are none: `EBUSY` for a directory that is private.
 pub(super) fn fork(
     pool: &Arc<Pool>,
     generation: u64,

@@ -17,7 +17,7 @@ use toolwright_sandbox::plan::{PLACEHOLDER_TIME, Plan};
 use super::shown;
 use crate::git_reports::GitReport;
 
-/// Behind the name of what nobody is to obey.
+/// The suffix of disabled names.
 const ASIDE: &str = "disabled";
 /// The last of the names that are tried.
 const MAX_NUMBER: usize = 10;

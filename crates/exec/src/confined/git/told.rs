@@ -38,7 +38,7 @@ pub(super) struct Hooks {
 
 /// Says that commands cannot write to a repository because something ran out.
 pub(super) fn read_only(plan: &Plan, path: &Path, errno: Errno) -> Option<GitReport> {
-    /// What has nothing to do with the repository itself.
+    /// Errors of the system's limits, not of the repository.
     const RAN_OUT: [Errno; 4] = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOSPC];
     let reason = RAN_OUT.contains(&errno).then(|| errno.to_string())?;
     Some(GitReport::ReadOnly { path: shown(plan, path), reason })

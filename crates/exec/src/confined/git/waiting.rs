@@ -1,7 +1,7 @@
 //! Changes of forks that outlive their supervisor.
 //!
-//! A repository may be locked when the last command ends, and its supervisor may end before the lock does. The
-//! next command in this repository brings the changes back.
+//! A repository may stay locked after the last command and its supervisor have ended. The next command in this
+//! repository brings the changes back.
 
 use std::os::fd::AsFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};

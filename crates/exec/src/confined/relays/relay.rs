@@ -49,7 +49,7 @@ enum Stage {
     Answer { seen: Vec<u8>, held: Vec<u8> },
     /// What the client has sent since the server has asked it to begin again.
     Second(Vec<u8>),
-    /// What is said is nobody's matter any more.
+    /// Bytes pass unchecked from here on.
     Open,
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Relay {
     stage: Stage,
     up: Flow,
     down: Flow,
-    /// When something happens even if nobody does anything.
+    /// The deadline of the current stage.
     until: Option<Instant>,
     /// The command has ended: what it has said is delivered, and nothing else is waited for.
     is_last: bool,
@@ -111,7 +111,7 @@ impl Relay {
         (self.order, self.client)
     }
 
-    /// What of this side is waited for.
+    /// The events that this side waits for.
     pub(super) fn wanted(&self, side: Side) -> EventFlags {
         let reads = |reads| if reads { EventFlags::IN } else { EventFlags::empty() };
         let writes = |writes| if writes { EventFlags::OUT } else { EventFlags::empty() };
@@ -128,7 +128,7 @@ impl Relay {
         }
     }
 
-    /// Nobody but the command's own last words is waited for.
+    /// Only the rest of the command's output is still delivered.
     pub(super) fn be_last(&mut self) -> Event {
         self.is_last = true;
         self.after(false)

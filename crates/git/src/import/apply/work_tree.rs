@@ -125,7 +125,7 @@ impl Apply<'_> {
         Ok(written)
     }
 
-    /// Writes a file that git does not lock, unless somebody else has changed it.
+    /// Writes a file that git does not lock, unless another program has changed it.
     fn replace(&mut self, area: &After, name: &str, changed: &Changed) -> Result<(), NotWritten> {
         let path = area.prefix.join(name);
         let now = self.git.read(&path, 1 << 20).map_err(Failure::from)?;

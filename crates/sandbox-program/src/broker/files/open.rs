@@ -31,7 +31,7 @@ const OF_NAMES: i32 = libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
 /// The terminal of whoever opens it.
 const OWN_TERMINAL: (u32, u32) = (5, 0);
 
-/// What came of a call.
+/// The result of an open.
 #[derive(Debug)]
 pub(super) enum Opened {
     Now(OwnedFd),
@@ -41,7 +41,7 @@ pub(super) enum Opened {
     Later(Waiting),
 }
 
-/// What is opened, and not yet.
+/// An open that waits for another process.
 #[derive(Debug)]
 pub(super) struct Waiting {
     file: OwnedFd,

@@ -13,7 +13,7 @@ use super::open::{Opened, Waiting, open, truncate};
 use super::resolve::{Place, look_up};
 use crate::errno;
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub(super) enum Performed {
     Done,

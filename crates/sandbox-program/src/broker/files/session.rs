@@ -84,7 +84,7 @@ impl Drop for Busy<'_> {
         state.is_busy = false;
         let is_awaited = state.is_awaited;
         drop(state);
-        // To wake nobody takes the kernel as long as a part of the call does.
+        // Waking without a waiter costs as much as a part of the call.
         if is_awaited {
             self.0.changed.notify_one();
         }

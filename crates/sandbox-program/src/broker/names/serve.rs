@@ -25,7 +25,7 @@ use crate::broker::listener::Listener;
 use crate::broker::socket::{Begun, connect_shortly, is_closed, set_limit};
 use crate::broker::timer::Timer;
 
-/// How many descriptors are seen to before the worker looks at its others again.
+/// Events handled at once, so that the other descriptors of the worker get their turn.
 const MAX_EVENTS: usize = 8;
 /// How many questions are taken at once.
 const MAX_QUESTIONS: usize = 8;

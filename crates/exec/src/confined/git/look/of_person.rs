@@ -64,7 +64,7 @@ impl State {
     pub(super) fn git_directories(&self, top: &Path, plan: &Plan) -> BTreeSet<PathBuf> {
         let mut all = BTreeSet::new();
         let Some((_, discovery)) = &self.discovery else { return all };
-        // What is new is nobody's yet, and commands have forks of that too.
+        // New directories have no owner yet, and are forked too.
         for (place, signs) in discovery.found() {
             let place = joined(top, place);
             // Git takes the first. Where it has a `.git`, a directory is a work tree.

@@ -1,7 +1,7 @@
 //! What a host has left that was killed while its commands ran.
 //!
-//! Its mark says what was a person's before. What is not named there was made by a command, or by somebody since
-//! then: nobody can tell. So names change and nothing else, and whoever it belongs to can take that back.
+//! Its mark says what was a person's before. Anything that it does not name was created by a command, or by someone
+//! later, and these cannot be told apart. So it is only renamed, and its owner can undo that.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
