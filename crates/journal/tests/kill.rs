@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use support::{Place, Random, effect, integrity, open, reading, success, task, tenth_of};
-use toolwright_journal::{Journal, Order, Status};
+use toolwright_journal::{CallClaim, ClaimHow, Journal, Order, Status};
 
 const ROUNDS: &str = "effects";
 
@@ -24,6 +24,16 @@ fn call(journal: &Journal, base: &Path, attempt: i64, seq: i64, step: &mut dyn F
     step("after the effect");
     journal.finish(begun, success("touched")).unwrap();
     step("after the outcome");
+}
+
+/// The same of a call that is claimed by its id. The claim gives it its number.
+fn claimed_call(journal: &Journal, base: &Path, call_id: &str) {
+    let how = ClaimHow { call_id, repeat: false, error_json: "{}" };
+    let claim = journal.claim_call(effect(&task("t"), 1, 0), how).unwrap();
+    let CallClaim::Claimed(begun) = claim else { panic!("{call_id} is not new: {claim:?}") };
+    let place = format!("{}-{}", begun.attempt, begun.seq);
+    std::fs::write(base.join(ROUNDS).join(place), "").unwrap();
+    journal.finish(begun, success("touched")).unwrap();
 }
 
 fn effects(base: &Path) -> BTreeSet<(i64, i64)> {
@@ -245,6 +255,9 @@ fn a_kill_before_any_system_call_leaves_a_whole_journal() {
         let _lock = journal.lock_task(&task("t"), 1).unwrap();
         for seq in 1..=4 {
             call(&journal, Path::new(&base), 1, seq, &mut |_| {});
+        }
+        for call_id in ["one", "two"] {
+            claimed_call(&journal, Path::new(&base), call_id);
         }
         journal.record(reading(&task("reads"), 1, 1), success("text")).unwrap();
         journal.close().unwrap();
