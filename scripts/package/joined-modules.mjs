@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root } from '../setup/paths.mjs'
+import { builtinModules } from './builtin-modules.mjs'
 import { capture } from './npm.mjs'
 import { importTool, installedTools } from './tools.mjs'
 
@@ -55,7 +56,7 @@ async function joinPrograms(compiled, dist, { modules, programs }) {
     platform: 'node',
     external: isPackage,
     preserveEntrySignatures: 'allow-extension',
-    plugins: [importsThatBundlersLeaveAlone],
+    plugins: [importsThatBundlersLeaveAlone, await builtinModules()],
   })
   const { output } = await bundle.generate({
     format: 'esm',

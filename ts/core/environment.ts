@@ -1,4 +1,3 @@
-import { isMainThread } from 'node:worker_threads'
 import type { EnvironmentOptions } from '../../index.js'
 import { group, invalid, isNames, optional } from './options.js'
 
@@ -37,12 +36,15 @@ export function environmentOptions(option: EnvironmentOption = {}, allowNetwork:
   return { inherit: option === 'inherit', allow: [...allow], set: { ...set }, networkBlocked: !allowNetwork }
 }
 
+/** Asked at a call: an import would load the module for threads with this package. */
+const isMainThread = (): boolean => process.getBuiltinModule('node:worker_threads').isMainThread
+
 /** Whether `process.env` is the environment of the process, which the addon can read itself, and not a copy. */
-const sharesProcessEnvironment = isMainThread && process.versions['bun'] === undefined
+const sharesProcessEnvironment = (): boolean => process.versions['bun'] === undefined && isMainThread()
 
 /** The variables of the host, if the addon cannot read them itself. */
 export function hostVariables(): Record<string, string> | undefined {
-  if (sharesProcessEnvironment) return undefined
+  if (sharesProcessEnvironment()) return undefined
   return Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
