@@ -132,6 +132,7 @@ fn insert_with(
 /// known outcome never is. If the call was undone before it ended, the undoing becomes `revert-stale`, as
 /// smithers-orchestrator calls it.
 pub(crate) fn finish(connection: &Connection, path: &Path, call: CallRef, end: &End) -> Written {
+    // `SQLite` would build an index in memory for `IN` with three values, at each call.
     let changed = connection
         .prepare_cached(
             "UPDATE _smithers_tool_calls SET status = ?1, output_json = ?2, error_json = ?3,
@@ -140,7 +141,7 @@ pub(crate) fn finish(connection: &Connection, path: &Path, call: CallRef, end: &
                  revert_status = CASE WHEN revert_status IN ('reverting', 'reverted')
                      THEN 'revert-stale' ELSE revert_status END
              WHERE rowid = ?7 AND attempt = ?8 AND seq = ?9 AND started_at_ms = ?10
-                 AND status IN ('started', 'intended', 'unknown')",
+                 AND (status = 'started' OR status = 'intended' OR status = 'unknown')",
         )?
         .execute(params![
             end.status,
