@@ -18,6 +18,9 @@ const FATES: readonly Fate[] = ['answer lost', 'never sent', 'late']
 beforeEach(() => void vi.spyOn(console, 'warn').mockImplementation(() => undefined))
 
 type Protection = 'tell' | 'keys'
+/** How the calls are kept. */
+const LAYOUTS = ['table', 'days'] as const
+type Layout = (typeof LAYOUTS)[number]
 interface Times {
   leaseMs: number
   patienceMs: number
@@ -112,9 +115,9 @@ async function untilAnswered(step: () => Promise<unknown>): Promise<string> {
   }
 }
 
-async function shared(times: Times) {
+async function shared(times: Times, layout: Layout) {
   const schema = own.schema()
-  const there = await openJournal(own.open({ schema, ...times }))
+  const there = await openJournal(own.open({ schema, ...times, ...(layout === 'days' && { partition: 'day' }) }))
   await there.lastRow()
   onTestFinished(() => there.close())
   return { schema, there }
@@ -158,16 +161,20 @@ test.each<Protection>(['tell', 'keys'])(
   '200 places: each statement of a program, each fate, four outages: %s',
   { timeout: 580_000 },
   async (protection) => {
-    const { schema, there } = await shared(SHORT)
+    const kept = { table: await shared(SHORT, 'table'), days: await shared(SHORT, 'days') }
     const silences = [250, 900, 2_400, 4 * SHORT.leaseMs]
-    // The first statements look for the tables and begin a lease; then come claims, notes of keys, outcomes, a lock, an intent, heartbeats.
-    const places = Array.from({ length: 17 }, (_, index) => index + 1).flatMap((at) =>
-      FATES.flatMap((fate) => silences.map((silentMs) => ({ at, fate, silentMs }))),
+    // The first statements look for the tables, make partitions and begin a lease; then come claims, notes of keys, outcomes, a lock, an intent, heartbeats.
+    const places = Array.from({ length: 18 }, (_, index) => index + 1).flatMap((at) =>
+      // Each statement fails in both layouts.
+      FATES.flatMap((fate, row) =>
+        silences.map((silentMs, column) => ({ at, fate, silentMs, layout: LAYOUTS[(at + row + column) % 2] ?? 'table' })),
+      ),
     )
     const complaints: string[] = []
     let failures = 0
     await inTurns(places, 32, async (fault) => {
-      const name = `${protection} ${fault.at} ${fault.fate} ${fault.silentMs}`
+      const name = `${protection} ${fault.layout} ${fault.at} ${fault.fate} ${fault.silentMs}`
+      const { schema, there } = kept[fault.layout]
       const place = new Place(`${name} ${Math.random()}`, schema, there, protection, SHORT)
       const found = await judged(place, SHORT, fault, 300)
       failures += place.client.failures
@@ -181,24 +188,28 @@ test.each<Protection>(['tell', 'keys'])(
 
 const KINDS = ['claim', 'intent', 'outcome', 'heartbeat', 'lock'] as const
 
-test.each<Protection>(['tell', 'keys'])(
-  'four leases of silence at each kind of statement: %s',
-  { timeout: 300_000 },
-  async (protection) => {
-    expect(await matrix(protection, SHORT, 4 * SHORT.leaseMs, 700)).toEqual([])
-  },
-)
+const PROTECTIONS = ['tell', 'keys'] as const
+const EACH = PROTECTIONS.flatMap((protection) => LAYOUTS.map((layout) => [protection, layout] as const))
 
-test.runIf(runs(1) >= 10).each<Protection>(['tell', 'keys'])(
-  'a minute of silence, with the default lease: %s',
+test.each(EACH)('four leases of silence at each kind of statement: %s, %s', { timeout: 300_000 }, async (protection, layout) => {
+  expect(await matrix(protection, layout, SHORT, 4 * SHORT.leaseMs, 700)).toEqual([])
+})
+
+/** Shorter than patience; between patience and the lease; longer than the lease; a minute. */
+const REAL_SILENCES = [1_000, 11_500, 18_000, 60_000]
+
+test.runIf(runs(1) >= 10).each(EACH)(
+  'a second to a minute of silence, with the default lease: %s, %s',
   { timeout: 580_000 },
-  async (protection) => {
-    expect(await matrix(protection, { leaseMs: 15_000, patienceMs: 10_000 }, 60_000, 2_500)).toEqual([])
+  async (protection, layout) => {
+    const times = { leaseMs: 15_000, patienceMs: 10_000 }
+    const found = await Promise.all(REAL_SILENCES.map((silentMs) => matrix(protection, layout, times, silentMs, 2_500)))
+    expect(found).toEqual(REAL_SILENCES.map(() => []))
   },
 )
 
-async function matrix(protection: Protection, times: Times, silentMs: number, takesMs: number): Promise<string[]> {
-  const { schema, there } = await shared(times)
+async function matrix(protection: Protection, layout: Layout, times: Times, silentMs: number, takesMs: number): Promise<string[]> {
+  const { schema, there } = await shared(times, layout)
   const complaints: string[] = []
   const jobs = KINDS.flatMap((kind) => FATES.map((fate) => ({ kind, fate })))
   await inTurns(jobs, jobs.length, async ({ kind, fate }) => {

@@ -14,9 +14,12 @@ const patienceMs = 500
 const SILENCES = [250, 900, 2_400] as const
 const FATES: readonly Fate[] = ['answer lost', 'never sent', 'late']
 
-async function scene() {
+async function scene(layout = 'table') {
   const schema = own.schema()
   const client = new FailingClient(own.pool)
+  const made = own.open({ schema, ...(layout === 'days' && { partition: 'day' }) })
+  await made.lastRow()
+  await made.close()
   const here = await openJournal(postgresStore(client, { schema, leaseMs, patienceMs }))
   const there = await openJournal(own.open({ schema, leaseMs, patienceMs }))
   const effects: string[] = []
@@ -51,42 +54,49 @@ async function executed(journal: Journal, tool: unknown): Promise<string> {
 }
 
 const matrix = (kinds: readonly (keyof typeof statements)[]) =>
-  kinds.flatMap((kind) => FATES.flatMap((fate) => SILENCES.map((silentMs) => [kind, fate, silentMs] as const)))
+  kinds
+    .flatMap((kind) => FATES.flatMap((fate) => SILENCES.map((silentMs) => [kind, fate, silentMs] as const)))
+    // Every other one by days; the number of silences is odd, so that each kind has both.
+    .map(([kind, fate, silentMs], index) => [kind, fate, silentMs, index % 2 === 0 ? 'table' : 'days'] as const)
 
 describe.concurrent('the network fails at one statement of a call', () => {
-  test.for(matrix(['claim', 'outcome', 'heartbeat']))('%s: %s, silent for %i ms', { timeout: 60_000 }, async ([kind, fate, silentMs]) => {
-    const { client, here, there, effects, pay, close } = await scene()
-    // The lease begins before.
-    await callOnce(here, { runId: 'other', callId: 'first', tool: pay(), input: {} })
-    effects.length = 0
-    const tool = pay({}, kind === 'heartbeat' ? 1_200 : 50)
-    client.failAt(statements[kind], fate, silentMs)
-    const began = performance.now()
-    const one = executed(here, tool)
-    await pause(100)
-    const two = executed(there, tool)
-    const answers = await Promise.all([one, two])
-    const tookMs = performance.now() - began
-    expect(client.failures).toBe(1)
-    expect(effects.length).toBeLessThanOrEqual(1)
-    for (const answer of answers) expect(answer).toMatch(/^(?:paid|OUTCOME_UNKNOWN)$/u)
-    // Where nobody is told that it is unknown, it was made.
-    if (!answers.includes('OUTCOME_UNKNOWN')) expect(effects).toHaveLength(1)
-    // Where a claim alone was lost, nothing is unknown, unless the process was given up meanwhile.
-    if (kind === 'claim' && silentMs < leaseMs) expect(answers).toEqual(['paid', 'paid'])
-    expect(tookMs).toBeLessThan(silentMs + leaseMs + 5_000)
-    // What comes late ends nobody's call, and leaves none open.
-    await pause(900)
-    const rows = await there.listRun('run')
-    expect(rows.map(({ status }) => status)).toEqual([expect.stringMatching(/^(?:success|unknown)$/u)])
-    await close()
-  })
+  test.for(matrix(['claim', 'outcome', 'heartbeat']))(
+    '%s: %s, silent for %i ms, %s',
+    { timeout: 60_000 },
+    async ([kind, fate, silentMs, layout]) => {
+      const { client, here, there, effects, pay, close } = await scene(layout)
+      // The lease begins before.
+      await callOnce(here, { runId: 'other', callId: 'first', tool: pay(), input: {} })
+      effects.length = 0
+      const tool = pay({}, kind === 'heartbeat' ? 1_200 : 50)
+      client.failAt(statements[kind], fate, silentMs)
+      const began = performance.now()
+      const one = executed(here, tool)
+      await pause(100)
+      const two = executed(there, tool)
+      const answers = await Promise.all([one, two])
+      const tookMs = performance.now() - began
+      expect(client.failures).toBe(1)
+      expect(effects.length).toBeLessThanOrEqual(1)
+      for (const answer of answers) expect(answer).toMatch(/^(?:paid|OUTCOME_UNKNOWN)$/u)
+      // Where nobody is told that it is unknown, it was made.
+      if (!answers.includes('OUTCOME_UNKNOWN')) expect(effects).toHaveLength(1)
+      // Where a claim alone was lost, nothing is unknown, unless the process was given up meanwhile.
+      if (kind === 'claim' && silentMs < leaseMs) expect(answers).toEqual(['paid', 'paid'])
+      expect(tookMs).toBeLessThan(silentMs + leaseMs + 5_000)
+      // What comes late ends nobody's call, and leaves none open.
+      await pause(900)
+      const rows = await there.listRun('run')
+      expect(rows.map(({ status }) => status)).toEqual([expect.stringMatching(/^(?:success|unknown)$/u)])
+      await close()
+    },
+  )
 
   test.for(matrix(['intent', 'lock', 'unlock']))(
-    '%s of a task: %s, silent for %i ms',
+    '%s of a task: %s, silent for %i ms, %s',
     { timeout: 60_000 },
-    async ([kind, fate, silentMs]) => {
-      const { client, here, there, effects, pay, close } = await scene()
+    async ([kind, fate, silentMs, layout]) => {
+      const { client, here, there, effects, pay, close } = await scene(layout)
       await callOnce(here, { runId: 'other', callId: 'first', tool: pay(), input: {} })
       effects.length = 0
       const began = performance.now()
