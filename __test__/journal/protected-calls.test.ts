@@ -13,7 +13,9 @@ test.each([
   ['a process that was killed before it had read its key', 'unread', [true, false]],
 ] as const)('what %s has read protects in another process, and nothing else does', async (_, point, areProtected) => {
   const file = join(makeSandbox().outside, 'runs.db')
-  expect(await startScript(program, [file, point]).ended).toMatchObject(point === 'finished' ? { code: 0 } : { signal: 'SIGKILL' })
+  expect(await startScript(program, [`file:${file}`, point]).ended).toMatchObject(
+    point === 'finished' ? { code: 0 } : { signal: 'SIGKILL' },
+  )
   await using journal = await openJournal(`file:${file}`)
   const retried = await runTask({ journal, runId: 'run', nodeId: 'node', onReplayUnsafe: 'refuse' }, () => 'made').catch(
     (error: { code: string; details: object }) => [error.code, error.details],

@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { createTools, type Journal, openJournal, runTask } from 'toolwright'
+import { createTools, defineTool, type Journal, openJournal, runTask } from 'toolwright'
+import { callOnce } from 'toolwright/durable'
 import { postgresStore } from 'toolwright/postgres'
 import { Pool } from 'pg'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { runCli } from '../../support/run-cli.ts'
 import { makeSandbox } from '../../support/sandbox.ts'
 import { cuttingProxy } from './cutting-proxy.ts'
@@ -74,6 +76,43 @@ describe('a journal at an address', () => {
       code: 2,
       stderr: expect.stringContaining('takes day'),
     })
+  })
+
+  test('has its unknown and stuck calls listed and settled by the command', async () => {
+    const where = address('toolwright', 'postgres', `&schema=${own.schema()}`)
+    const journal = await openJournal(where)
+    const call = { runId: 'run', nodeId: 'n', attempt: 1, toolName: 'pay', argsHash: 'x', sideEffect: true }
+    const { claimed } = (await journal.claimCall({ ...call, callId: 'c1', callToken: 'c1' })) as { claimed: never }
+    await journal.updateToolCall(claimed, { status: 'unknown' })
+    await journal.claimCall({ ...call, callId: 'c2', callToken: 'c2' })
+    const listed = await runCli(['calls', 'settle', where, '--json'])
+    expect(
+      listed.stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([
+      { callId: 'c1', status: 'unknown' },
+      { callId: 'c2', status: 'started' },
+    ])
+    const settle = (id: string, ...as: string[]) =>
+      runCli(['calls', 'settle', where, '--run', 'run', '--call', id, '--by', 'ada', '--as', ...as])
+    expect(await settle('c1', 'done', '--output', '{"paid":true}')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('settled as done'),
+    })
+    expect(await settle('c2', 'not-done')).toMatchObject({ code: 0 })
+    expect((await settle('c1', 'failed')).code).toBe(1)
+    expect((await runCli(['calls', 'settle', where])).stdout).toBe('Every call has a known outcome.\n')
+    // Whoever executes them again gets the one, and makes the other.
+    expect(await journal.claimCall({ ...call, callId: 'c1' })).toMatchObject({ recorded: { status: 'success' } })
+    expect(await journal.claimCall({ ...call, callId: 'c2' })).toHaveProperty('claimed')
+    await journal.close()
+  })
+
+  test('is refused when it is opened, where the database cannot keep every character', async () => {
+    await own.pool.query(`CREATE DATABASE latin1 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`)
+    expect(await codeOf(openJournal(address('toolwright', 'latin1')))).toBe('JOURNAL_OPEN_FAILED')
   })
 
   test.each([
@@ -201,6 +240,33 @@ describe('nothing is done that cannot be recorded', () => {
     await own.server.start()
     expect(await writes(journal)).toEqual({ code: undefined, isThere: true })
     await journal.close()
+  })
+
+  test('when the server cancels the statement', async () => {
+    const schema = own.schema()
+    await own.open({ schema }).migrate()
+    const pool = new Pool({ ...own.server.socket, max: 4, options: '-c statement_timeout=200' })
+    const journal = await openJournal(postgresStore(pool, { schema }))
+    await journal.recover()
+    const pay = defineTool({
+      name: 'pay',
+      schema: z.object({}),
+      sideEffect: true,
+      usesIdempotencyKey: false,
+      execute: () => effects.push(1),
+    })
+    const effects: number[] = []
+    const call = { runId: 'run', callId: 'call', tool: pay, input: {} }
+    const maintenance = await own.pool.connect()
+    await maintenance.query(`BEGIN; LOCK TABLE "${schema}"._smithers_tool_calls IN ACCESS EXCLUSIVE MODE`)
+    await expect(callOnce(journal, call)).rejects.toMatchObject({ code: 'JOURNAL_BUSY', details: { sqlState: '57014' } })
+    expect(await writes(journal)).toEqual({ code: 'JOURNAL_BUSY', isThere: false })
+    await maintenance.query('COMMIT')
+    maintenance.release()
+    expect(effects).toEqual([])
+    expect(await callOnce(journal, call)).toBe(1)
+    await journal.close()
+    await pool.end()
   })
 
   // The client is made up: no disk here can be filled.

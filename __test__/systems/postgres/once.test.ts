@@ -1,9 +1,12 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { ToolLoopAgent } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
-import { defineTool, type Journal } from 'toolwright'
+import { defineTool, type Journal, runTask } from 'toolwright'
 import { callOnce, durable, settleCall } from 'toolwright/durable'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
+import { startScript } from '../../support/child-script.ts'
 import { script } from '../../support/scripted-model.ts'
 import { ToyEngine } from '../../durable/toy-engine.ts'
 import { opened, useServer } from './servers.ts'
@@ -41,6 +44,41 @@ describe.each([undefined, 'day' as const])('partition: %s', (partition) => {
     }
     expect(effects.map((effect) => effect.split(' ')[0])).toEqual(['bob', 'bob', 'eve', 'bob'])
     expect(new Set(effects).size).toBe(4)
+  })
+
+  test('a call whose id no row can hold is told to the model, and no engine tries it for ever', async () => {
+    const [journal] = await two()
+    const effects: string[] = []
+    const pay = defineTool({ name: 'pay', schema: z.object({}), sideEffect: true, execute: (_args, _ctx) => effects.push('paid') })
+    // What repeats itself would be compressed.
+    const id = randomBytes(3_000).toString('base64')
+    const engine = new ToyEngine()
+    for (const execution of [1, 2]) {
+      const model = new MockLanguageModelV4({ doGenerate: script([{ tool: 'pay', input: {}, id }], 'done') as never })
+      const agent = new ToolLoopAgent(durable({ model, tools: { pay }, journal, runId: 'run', step: engine.steps() }))
+      const { steps } = await agent.generate({ prompt: 'go' })
+      expect(steps[0]?.content.at(-1)).toMatchObject({ type: 'tool-error', error: { code: 'JOURNAL_ROW_TOO_LARGE' } })
+      expect(model.doGenerateCalls).toHaveLength(execution === 1 ? 2 : 0)
+    }
+    expect(effects).toEqual([])
+  })
+
+  test.each([
+    ['after it had read its key', 'read', 'made'],
+    ['before it had read its key', 'unread', 'REPLAY_UNSAFE'],
+  ])('what a process was killed %s: the next attempt is answered with it', async (_, point, answer) => {
+    const schema = own.schema()
+    await own.open({ schema, partition }).migrate()
+    const where = `${own.server.url}${own.server.url.includes('?') ? '&' : '?'}schema=${schema}`
+    const program = join(import.meta.dirname, '..', '..', 'journal', 'protected-process.ts')
+    expect(await startScript(program, [where, point]).ended).toMatchObject({ signal: 'SIGKILL' })
+    await own.pool.query(`UPDATE "${schema}"._toolwright_owners SET expires_at = 'epoch'`)
+    const journal = await opened(own.open({ schema }))
+    onTestFinished(() => journal.close())
+    const attempt = runTask({ journal, runId: 'run', nodeId: 'node', onReplayUnsafe: 'refuse' }, () => 'made')
+    expect(await attempt.catch((error: { code: string }) => error.code)).toBe(answer)
+    const rows = await journal.listToolCalls('run', 'node', 0)
+    expect(rows.map((row) => row.acceptsIdempotencyKey)).toEqual([true, point === 'read'])
   })
 
   test('values, errors and settled calls are the same in every process', async () => {
