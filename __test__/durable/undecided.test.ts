@@ -1,6 +1,6 @@
 /** Calls that nobody can decide by themselves: nobody waits for them for ever. */
 import { join } from 'node:path'
-import { defineTool, type Journal, openJournal, type ToolCallEnd, type ToolCallRef } from 'toolwright'
+import { defineTool, type Journal, openJournal, type ToolCallEnd, type ToolCallRef, ToolError } from 'toolwright'
 import { callOnce, settleCall } from 'toolwright/durable'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
@@ -57,14 +57,17 @@ describe('an outcome that cannot be recorded', () => {
     expect(new Set(broken.tries.map(({ finishedAtMs }) => finishedAtMs)).size).toBe(1)
   })
 
-  test('is written without what the store may not be able to keep', async () => {
+  test.each([
+    ['its encoding', () => new Error('it has no equivalent in encoding "LATIN1"')],
+    ['its size', () => new ToolError({ code: 'JOURNAL_ROW_TOO_LARGE', summary: 'The call is too large for the journal' })],
+  ])('is written without what the store may not be able to keep: %s', async (_, refusal) => {
     const { here, there } = await twoJournals()
     const { effects, tool } = payTool({ execute: async () => `☕ ${effects.push(1)}` })
     const wrapped = failing(here, 0)
     const update = wrapped.updateToolCall
     Object.assign(wrapped, {
       updateToolCall: async (ref: ToolCallRef, end: ToolCallEnd) => {
-        if (JSON.stringify(end).includes('☕')) throw new Error('it has no equivalent in encoding "LATIN1"')
+        if (JSON.stringify(end).includes('☕')) throw refusal()
         await update(ref, end)
       },
     })
