@@ -233,6 +233,11 @@ declare module 'workflow' {
   export function getWorkflowMetadata(): { workflowRunId: string }
 }
 
+declare module 'workflow/api' {
+  export function start<A extends unknown[]>(workflow: (...args: A) => Promise<unknown>, args: A): Promise<{ runId: string }>
+  export function getRun(runId: string): { readonly status: Promise<string>; readonly returnValue: Promise<unknown> }
+}
+
 declare module 'workflow/runtime' {
   export function getWorld(): { start?(): Promise<void> }
 }

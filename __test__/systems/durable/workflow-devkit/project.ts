@@ -22,6 +22,16 @@ export async function prepareDatabase(engine: string, url: string): Promise<void
   await promisify(execFile)(node, [program], { env: { ...process.env, WORKFLOW_POSTGRES_URL: url } })
 }
 
+/** The files of the documentation. */
+const BLOCKS = [
+  'workflows/task.ts',
+  'agent.mjs',
+  'nitro.config.mjs',
+  'routes/start.post.mjs',
+  'routes/result.post.mjs',
+  'plugins/world.mjs',
+]
+
 /** A server that was built of the blocks of the documentation, beside the engine. */
 export interface WorkflowProject {
   folder: string
@@ -31,14 +41,12 @@ export interface WorkflowProject {
 /** @param own whether the agent is the one of the documentation; otherwise it is the one of these tests. */
 export async function buildProject(engine: string, own: boolean): Promise<WorkflowProject> {
   const folder = mkdtempSync(join(engine, 'project-'))
-  for (const name of ['routes', 'nitro.config.mjs', ...(own ? [] : ['agent.mjs'])])
-    cpSync(join(here, name), join(folder, name), { recursive: true })
-  for (const name of ['workflows', 'plugins', 'node_modules']) mkdirSync(join(folder, name))
+  for (const name of ['workflows', 'plugins', 'routes', 'node_modules']) mkdirSync(join(folder, name))
   symlinkSync(checkout, join(folder, 'node_modules/toolwright'))
-  cpSync(join(here, 'alone.mjs'), join(folder, 'workflows/alone.mjs'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  const blocks = ['workflows/task.ts', 'plugins/world.mjs', ...(own ? ['agent.mjs'] : [])]
-  for (const name of blocks) writeFileSync(join(folder, name), blockOf('guides/durable-engines.md', name))
+  for (const name of BLOCKS) writeFileSync(join(folder, name), blockOf('guides/durable-engines.md', name))
+  // The control beside the workflow of the documentation, and a model that is made up.
+  if (!own) for (const name of ['agent.mjs', 'workflows/alone.mjs', 'routes/start.post.mjs']) cpSync(join(here, name), join(folder, name))
   const nitro = join(engine, 'node_modules/nitro/dist/cli/index.mjs')
   const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   try {
