@@ -27,8 +27,6 @@ export const KNOWN_CIRCLES = new Set([
   'sandbox-program: mounts::kernel, mounts::older_kernel',
   'sandbox-program: mounts::private, mounts::removal',
   'sandbox: policy::denied, policy::git, policy::git::follows',
-  'search: git_directory, ignore_files',
-  'search: ignore_rules, left_out, listing, match_buffer, output, parallel, query, reorder_buffer, tree, work_queue, worker_output',
   'search: overview::manifest, overview::manifest_fields, overview::manifest_kinds, overview::manifest_lines',
   'sqlite: connection, open_files, step_budget',
   'sqlite: database, writer',

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, statat};
 
-use crate::ignore_files::{content, open_by_path};
+use crate::file_content::{ReadFile, content, open_by_path};
 
 /// Whether `git`, the path of a `.git`, makes a repository of its directory.
 ///
@@ -36,9 +36,6 @@ fn has_parts(git: &File) -> bool {
     let has = |name: &str| statat(git, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
     has("HEAD") && (has("objects") && has("refs") || has("commondir"))
 }
-
-/// Reads the content of a file.
-pub(crate) type ReadFile<'a> = dyn Fn(&Path) -> io::Result<Vec<u8>> + 'a;
 
 /// The `info/exclude` of the repository whose `.git` is at the absolute path `git`. `read` reads a file,
 /// as far as the caller may read it.

@@ -14,8 +14,9 @@ use std::sync::{Arc, OnceLock};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use crate::file_content::{content, open_by_path};
 use crate::git_directory::is_repository;
-use crate::ignore_files::{DirectoryRules, Markers, content, open_by_path};
+use crate::ignore_files::{DirectoryRules, Markers};
 use crate::left_out::Why;
 use crate::name_filter::{Decision, NameFilter};
 use crate::query::OpenFile;

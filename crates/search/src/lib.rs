@@ -73,6 +73,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod error;
+mod file_content;
 mod file_list;
 mod file_search;
 mod git_directory;
@@ -115,9 +116,9 @@ pub use overview::{
     Count, DirectoryTally, MAX_DEPTH, MAX_MANIFEST_BYTES, Manifest, ManifestFacts, ManifestProblem,
     Overview, Readme, overview,
 };
-pub use parallel::Parallelism;
 pub use query::{
-    CutAdvice, GrepOptions, GrepRequest, LINE_LIMIT, LineQuery, OpenFile, PathFilter, Prints, Scope,
+    CutAdvice, GrepOptions, GrepRequest, LINE_LIMIT, LineQuery, OpenFile, Parallelism, PathFilter,
+    Prints, Scope,
 };
 pub use records::Hit;
 pub use second_look::{Nearby, SecondLook, Way};

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::listing::{Task, WalkError};
+use crate::query::Parallelism;
 use crate::stop_signal::Stopped;
 use crate::tree::{Tree, Visitor};
 use crate::work_queue::WorkQueue;
@@ -18,23 +19,6 @@ const MAX_THREADS: usize = 8;
 
 /// A thread gets its next task after it has opened this many files and directories.
 const OPENED_PER_TURN: usize = 16;
-
-/// When a search gets more threads, and how many.
-#[derive(Debug, Clone, Copy)]
-pub struct Parallelism {
-    /// The first thread opens this many files and directories alone.
-    pub threshold: usize,
-    /// The number of threads from then on, with the first. `None`: as many as the machine has to
-    /// spare.
-    pub threads: Option<usize>,
-}
-
-impl Default for Parallelism {
-    /// As measured: see `docs/decisions/2026-11-20-grep-spreads-over-threads.md`.
-    fn default() -> Self {
-        Self { threshold: 256, threads: None }
-    }
-}
 
 /// Makes the visitor of each thread.
 pub(crate) trait VisitorBuilder: Sync {

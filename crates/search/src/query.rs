@@ -6,8 +6,6 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use crate::parallel::Parallelism;
-
 /// The longest line that is searched. A file with a longer one is searched up to it and named at
 /// the end of the text.
 pub const LINE_LIMIT: usize = 32 << 20;
@@ -20,6 +18,23 @@ pub type OpenFile<'a> = dyn Fn(&Path) -> io::Result<File> + Sync + 'a;
 
 /// Whether a file, by its path relative to the root, may be searched or listed.
 pub type PathFilter<'a> = dyn Fn(&Path) -> bool + Sync + 'a;
+
+/// When a search gets more threads, and how many.
+#[derive(Debug, Clone, Copy)]
+pub struct Parallelism {
+    /// The first thread opens this many files and directories alone.
+    pub threshold: usize,
+    /// The number of threads from then on, with the first. `None`: as many as the machine has to
+    /// spare.
+    pub threads: Option<usize>,
+}
+
+impl Default for Parallelism {
+    /// As measured: see `docs/decisions/2026-11-20-grep-spreads-over-threads.md`.
+    fn default() -> Self {
+        Self { threshold: 256, threads: None }
+    }
+}
 
 /// What [`grep`](crate::grep) searches for, and where.
 #[derive(Clone, Copy)]
