@@ -28,7 +28,5 @@ export const KNOWN_CIRCLES = new Set([
   'sandbox-program: mounts::private, mounts::removal',
   'sandbox: policy::denied, policy::git, policy::git::follows',
   'search: overview::manifest, overview::manifest_fields, overview::manifest_kinds, overview::manifest_lines',
-  'sqlite: connection, open_files, step_budget',
-  'sqlite: database, writer',
   'thread-store: staging, store, threads',
 ])

@@ -9,6 +9,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use crate::open_files::is_cut;
+use crate::path::beside;
 use crate::sync::lock;
 use crate::{Synchronous, connection};
 
@@ -113,7 +114,7 @@ impl Checkpoint {
             self.connection = connection::checkpointer(&self.path, self.synchronous).ok();
         }
         let Some(connection) = &self.connection else { return };
-        if is_cut(&connection::beside(&self.path, "-shm")) {
+        if is_cut(&beside(&self.path, "-shm")) {
             return;
         }
         if checkpoint_wal(connection, "PASSIVE").is_some_and(|pages| pages >= BLOCKING_PAGES)

@@ -1,7 +1,6 @@
 //! Opening connections: for writing, for reading, for checkpoints.
 
 use std::cell::Cell;
-use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs::FileType;
 use std::io::{self, ErrorKind};
@@ -16,6 +15,7 @@ use rusqlite::{Connection, OpenFlags};
 use rustix::fs::Access;
 
 use crate::open_files::SUFFIXES;
+use crate::path::{absolute, beside};
 use crate::{BusyTimeout, SqliteError, SqliteErrorKind as Kind, Synchronous, step_budget};
 
 /// Prepared statements cached on each connection.
@@ -153,18 +153,6 @@ pub(crate) fn reader(source: &Source, busy: BusyTimeout) -> Result<Connection, S
     prepare(&connection, path)?;
     busy.retry(path, "opening", || connection.query_row("PRAGMA schema_version", [], |_| Ok(())))?;
     Ok(connection)
-}
-
-/// The full name of the database without links, so that every process finds the same locks.
-pub(crate) fn absolute(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// The name of a file that belongs to the database.
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(suffix);
-    name.into()
 }
 
 fn prepare(connection: &Connection, path: &Path) -> Result<(), SqliteError> {

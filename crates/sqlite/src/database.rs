@@ -9,8 +9,10 @@ use std::time::Instant;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::checkpoint::Checkpointer;
-use crate::connection::{self, Source, absolute, beside};
+use crate::connection::{self, Source};
+use crate::error::TxError;
 use crate::open_files::OpenFiles;
+use crate::path::{absolute, beside};
 use crate::readers::Readers;
 use crate::schema::{self, Schema};
 use crate::sync::lock;
@@ -39,21 +41,6 @@ pub struct Database {
     is_closed: AtomicBool,
     /// Held while closing, so that a second caller waits for the first.
     closing: Mutex<()>,
-}
-
-/// Why a transaction ends early.
-#[derive(Debug)]
-pub enum TxError<E> {
-    /// An error of `SQLite`. The transaction is retried if the database was busy.
-    Sql(rusqlite::Error),
-    /// The caller's own error: the transaction is rolled back.
-    Abort(E),
-}
-
-impl<E> From<rusqlite::Error> for TxError<E> {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sql(error)
-    }
 }
 
 impl Database {

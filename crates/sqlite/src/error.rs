@@ -150,3 +150,18 @@ impl SqliteError {
         }
     }
 }
+
+/// Why a transaction ends early.
+#[derive(Debug)]
+pub enum TxError<E> {
+    /// An error of `SQLite`. The transaction is retried if the database was busy.
+    Sql(rusqlite::Error),
+    /// The caller's own error: the transaction is rolled back.
+    Abort(E),
+}
+
+impl<E> From<rusqlite::Error> for TxError<E> {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}

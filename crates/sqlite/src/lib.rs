@@ -73,6 +73,7 @@ pub mod lock_file;
 mod named_lock;
 mod open_files;
 mod options;
+mod path;
 mod readers;
 mod schema;
 mod step_budget;
@@ -80,8 +81,8 @@ pub mod sync;
 mod writer;
 
 pub use busy_timeout::BusyTimeout;
-pub use database::{Database, TxError};
-pub use error::{SqliteError, SqliteErrorKind};
+pub use database::Database;
+pub use error::{SqliteError, SqliteErrorKind, TxError};
 pub use location::Location;
 pub use lock_file::LockFile;
 pub use named_lock::{NamedLock, TryLock};

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use toolwright_reserved::Reservation;
 
-use crate::connection::beside;
+use crate::path::beside;
 use crate::{FileId, LockFile, SqliteError, SqliteErrorKind};
 
 /// The suffixes of the files that `SQLite` itself keeps beside a database.

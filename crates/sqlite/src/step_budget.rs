@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use crate::connection::beside;
+use crate::path::beside;
 
 /// The steps of one tick: about ten milliseconds.
 const TICK: c_int = 1 << 20;

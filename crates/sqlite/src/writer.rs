@@ -6,7 +6,7 @@ use std::time::Instant;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::connection::log_pages;
-use crate::database::TxError;
+use crate::error::TxError;
 use crate::{BusyTimeout, Database, SqliteError};
 
 /// The connection that writes, for one caller. After each write the log is checkpointed if it is due.
