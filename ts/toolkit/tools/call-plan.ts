@@ -2,13 +2,13 @@ import { join, resolve } from 'node:path'
 import type * as Addon from '../../../index.js'
 import { environmentOptions, hostVariables } from '../../core/environment.js'
 import { ToolError } from '../../core/errors.js'
-import { commandGrants, grantedRoot, noteGrants } from '../../core/grants.js'
+import { commandGrants, grantedRoot } from '../../core/grants.js'
 import { masked } from '../../core/mask.js'
 import { type CallLimits, tryNowait } from '../../core/native.js'
 import { isWithin } from '../../core/near-paths.js'
 import { type GuardedCommand, guardNetwork, noVariables } from '../../core/network-guard/guard-network.js'
 import { invalid, string } from '../../core/options.js'
-import { reachesAll, type SandboxOptions, sandboxRequest } from '../../core/sandbox.js'
+import { reachesAll, sandboxRequest } from '../../core/sandbox.js'
 import { boundedPath } from '../../core/text.js'
 import { getToolContext } from '../../journal/calls/context.js'
 import type { BuiltInContext } from '../define-tool.js'
@@ -231,16 +231,4 @@ function isSame(a: Settings, b: Settings): boolean {
     a.mask === b.mask &&
     a.sandbox === b.sandbox
   )
-}
-
-/**
- * The plan for a program of ours beside the commands of a set: their sandbox, without a network, and with a limit of memory. What it
- * prints is a protocol, of which nothing is masked.
- */
-export function confined(plan: CallPlan, memoryBytes: number): CallPlan {
-  const { network: _network, limits, ...sandbox } = plan.sandbox
-  const least = Math.min(memoryBytes, limits?.memoryBytes ?? Infinity)
-  const own: SandboxOptions = { ...sandbox, limits: { ...limits, memoryBytes: least } }
-  noteGrants(own, plan.rootDir)
-  return { ...plan, allowNetwork: false, mask: false, sandbox: own }
 }

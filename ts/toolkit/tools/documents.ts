@@ -1,14 +1,13 @@
 /** Documents in `read` of `createTools`: of files below the root directory, by programs in the sandbox of commands. */
 import { grantedRoot } from '../../core/grants.js'
-import { startProcess } from '../../core/kept-process.js'
 import { call as callAddon } from '../../core/native.js'
-import { noVariables } from '../../core/network-guard/guard-network.js'
 import type { ModelImage } from '../../documents/images.js'
 import { parsePages, shownPages } from '../../documents/pages.js'
 import { type DocumentHost, NOTEBOOK_NOTE, readDocument, readImage } from '../../documents/read-document.js'
 import { PROGRAM_IO } from '../../documents/run-program.js'
 import type { BoundToolOptions } from '../settings.js'
-import { type CallPlan, commandOf, commandSettings, confined } from './call-plan.js'
+import type { CallPlan } from './call-plan.js'
+import { startConfined } from './start-confined.js'
 
 /** What a document is for a model. */
 export interface DocumentText {
@@ -62,14 +61,6 @@ function documentHost(plan: CallPlan, path: string, bound: BoundToolOptions): Do
       )
       return text
     },
-    start: ({ command: [cmd = '', ...args], memoryBytes, timeoutMs }, signal) => {
-      const own = confined(plan, memoryBytes)
-      return startProcess(
-        { signal, timeoutMs, what: `read ${path}` },
-        (addon, keep, cancel) =>
-          addon.startProcess(commandSettings(own, { ...bound })(addon), commandOf({ cmd, args, cwd: '.' }, noVariables), keep, cancel),
-        PROGRAM_IO,
-      )
-    },
+    start: (program, signal) => startConfined(plan, bound, { ...program, what: `read ${path}` }, signal, PROGRAM_IO),
   }
 }

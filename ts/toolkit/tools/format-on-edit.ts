@@ -1,15 +1,14 @@
 /** Formats files of a set after a change, by what the project has. The formatter runs in the sandbox of commands without a network. */
 import { relative } from 'node:path'
 import { grantedRoot } from '../../core/grants.js'
-import { startProcess } from '../../core/kept-process.js'
 import { callLimited } from '../../core/native.js'
 import { realRoot } from '../../core/near-paths.js'
-import { noVariables } from '../../core/network-guard/guard-network.js'
 import { type FormatHost, formatFiles } from '../../formatters/format-file.js'
 import { FORMATTER_IO, NotFormatted } from '../../formatters/format-text.js'
 import { projectFiles, projectText } from '../../formatters/project-files.js'
 import type { BoundToolOptions } from '../settings.js'
-import { callPlan, type CallPlan, type CallSettings, commandOf, commandSettings, confined } from './call-plan.js'
+import { callPlan, type CallPlan, type CallSettings } from './call-plan.js'
+import { startConfined } from './start-confined.js'
 
 /** Makes a change and then formats its files, if the set does. @returns what the change has returned, and a note. */
 export async function changeAndFormat<T>(
@@ -33,15 +32,7 @@ function formatHost(plan: CallPlan, bound: BoundToolOptions): FormatHost {
     files: projectFiles(plan, plan.signal),
     signal: plan.signal,
     text: textOf,
-    start: ({ name, command: [cmd = '', ...args], memoryBytes, timeoutMs }, signal) => {
-      const own = confined(plan, memoryBytes)
-      return startProcess(
-        { signal, timeoutMs, what: `formatter ${name}` },
-        (addon, keep, cancel) =>
-          addon.startProcess(commandSettings(own, { ...bound })(addon), commandOf({ cmd, args, cwd: '.' }, noVariables), keep, cancel),
-        FORMATTER_IO,
-      )
-    },
+    start: ({ name, ...program }, signal) => startConfined(plan, bound, { ...program, what: `formatter ${name}` }, signal, FORMATTER_IO),
     replace: async (path, before, after) => {
       if ((await textOf(path)) !== before) throw new NotFormatted('the file has changed meanwhile')
       await callLimited(plan.changeLimits(`format ${path}`), (addon, cancel) =>

@@ -1,10 +1,9 @@
-import { startProcess } from '../../core/kept-process.js'
-import { noVariables } from '../../core/network-guard/guard-network.js'
 import type { LanguageServers, ServerHost } from '../../language-servers/language-servers.js'
 import { rootHost } from '../../language-servers/root-host.js'
 import { SERVER_IO } from '../../language-servers/server-slot.js'
 import type { BoundToolOptions } from '../settings.js'
-import { callPlan, type CallSettings, commandOf, commandSettings, confined } from './call-plan.js'
+import { callPlan, type CallSettings } from './call-plan.js'
+import { startConfined } from './start-confined.js'
 
 /** How long the start of a server may take, in milliseconds. */
 const START_MS = 30_000
@@ -19,15 +18,7 @@ export function serverHost({ memoryBytes }: LanguageServers, bound: BoundToolOpt
     path: (env === 'inherit' ? undefined : env.set?.['PATH']) ?? process.env['PATH'],
     // An abort of the call must not leave a check in the middle.
     signal: undefined,
-    start: ({ name, command }, signal) => {
-      const [cmd = '', ...args] = command
-      const own = confined(plan, memoryBytes)
-      return startProcess(
-        { signal, timeoutMs: START_MS, what: `language server ${name}` },
-        (addon, keep, cancel) =>
-          addon.startProcess(commandSettings(own, { ...bound })(addon), commandOf({ cmd, args, cwd: '.' }, noVariables), keep, cancel),
-        SERVER_IO,
-      )
-    },
+    start: ({ name, command }, signal) =>
+      startConfined(plan, bound, { what: `language server ${name}`, command, memoryBytes, timeoutMs: START_MS }, signal, SERVER_IO),
   })
 }
