@@ -27,17 +27,20 @@ const mortal =
       }
       return value
     })
-const run = (scene: Scene, task: string, step: Step): Promise<SceneEnd> => runScene({ scene, task, service, journal, step: mortal(step) })
+const run = (scene: Scene, task: string, step: Step, finalError?: (error: Error) => Error): Promise<SceneEnd> =>
+  runScene({ scene, task, service, journal, step: mortal(step), ...(finalError && { finalError }) })
 
 if (engine === 'Restate') {
   interface Context {
     run<T>(name: string, fn: () => Promise<T>): Promise<T>
   }
   const restate = (await load('@restatedev/restate-sdk')) as {
+    TerminalError: new (message: string) => Error
     service(definition: object): unknown
     serve(options: { services: unknown[]; port: number }): Promise<number>
   }
-  const handler = (ctx: Context, { scene, task }: { scene: Scene; task: string }) => run(scene, task, restateSteps(ctx))
+  const handler = (ctx: Context, { scene, task }: { scene: Scene; task: string }) =>
+    run(scene, task, restateSteps(ctx), (error) => new restate.TerminalError(error.message))
   await restate.serve({ services: [restate.service({ name: 'agent', handlers: { run: handler } })], port: Number(where[0]) })
   console.log('ready')
 } else {

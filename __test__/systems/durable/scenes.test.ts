@@ -1,5 +1,6 @@
 // What an agent does, on engines that exist: undisturbed, and with a worker that dies after a call and before its engine has kept it.
 import { fileURLToPath } from 'node:url'
+import { inspect } from 'node:util'
 import { openJournal } from 'toolwright'
 import { postgresStore } from 'toolwright/postgres'
 import { describe, expect, test } from 'vitest'
@@ -46,7 +47,9 @@ const onRestate = (restate: RestateTest): Engine => ({
         expect(await first.ended).toMatchObject({ signal: 'SIGKILL' })
         last = started('Restate', 0, String(restate.workerPort))
       }
-      return (await (await answer).json()) as SceneEnd
+      const response = await answer
+      const end = (await response.json()) as SceneEnd & { message: string }
+      return response.ok ? end : { text: '', results: [], failed: `${response.status} ${end.message}` }
     } finally {
       last.child.kill('SIGKILL')
       await last.ended
@@ -137,6 +140,35 @@ describe.each([
       if (dies === 0) expect(tookMs).toBeLessThan(10_000)
     },
   )
+
+  test.each(deaths)(
+    'turns of a chat, whose model counts its ids anew, are calls of their own (a worker dies after call %i)',
+    LIMIT,
+    async (dies) => {
+      const { end, made, rows, asked } = await played('turns', dies)
+      expect(end).toEqual({ text: 'done', results: ['paid 4', 'paid 4'] })
+      expect(made).toEqual({ 4: 2 })
+      expect(rows).toMatchObject([{ status: 'success' }, { status: 'success' }])
+      expect(asked).toBe(4)
+    },
+  )
+
+  test.each(deaths)('what JSON has no form for comes back as it was (a worker dies after call %i)', LIMIT, async (dies) => {
+    const { end, made } = await played('values', dies)
+    expect(end).toEqual({
+      text: 'done',
+      results: [inspect({ at: new Date(0), bytes: new Uint8Array([1, 2]), ratio: Number.NaN }), 'undefined'],
+    })
+    expect(made).toEqual({ 1: 1, 2: 1 })
+  })
+
+  test.runIf(name === 'Restate')('an error of the engine’s own, with which a run ends, is not tried again', LIMIT, async () => {
+    const { end, made, asked, tookMs } = await played('final')
+    expect(end.failed).toMatch(/^500 .*it is not known whether 1 was paid/u)
+    expect(made).toEqual({ 1: 1, 2: 0 })
+    expect(asked).toBe(1)
+    expect(tookMs).toBeLessThan(10_000)
+  })
 
   test('an abort ends the run; the call that had acted is unknown, and nothing follows it', LIMIT, async () => {
     const { end, made, rows, asked, tookMs } = await played('aborted')

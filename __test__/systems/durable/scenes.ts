@@ -1,8 +1,9 @@
 // Agents that do what real ones do: equal calls, ids that their model repeats, calls at once, answers in pieces, errors, aborts.
 import { setTimeout as pause } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import { ToolLoopAgent } from 'ai'
 import { MockLanguageModelV4, simulateReadableStream } from 'ai/test'
-import { defineTool, type Journal } from 'toolwright'
+import { defineTool, type Journal, ToolError } from 'toolwright'
 import { durable, type Step } from 'toolwright/durable'
 import { z } from 'zod'
 import { script, type Turn } from '../../support/scripted-model.ts'
@@ -17,6 +18,9 @@ export const SCENES = {
   streamed: [[pay(1, 'call_0')], [pay(2, 'call_0')]],
   'tool-error': [[pay(1, 'a')], [pay(2, 'b')]],
   aborted: [[pay(1, 'a')], [pay(2, 'b')]],
+  turns: [[pay(4, 'call_0')], [pay(4, 'call_0')]],
+  values: [[pay(1, 'a')], [pay(2, 'b')]],
+  final: [[pay(1, 'a')], [pay(2, 'b')]],
 } satisfies Record<string, Turn[]>
 export type Scene = keyof typeof SCENES
 
@@ -41,13 +45,18 @@ export const INQUIRY = 0
 
 export interface SceneOptions {
   scene: Scene
+  /** The engine's own error, with which the scene `final` ends. */
+  finalError?: (error: Error) => Error
   task: string
   service: string
   journal: Journal
   step: Step
 }
 
-export async function runScene({ scene, task, service, journal, step }: SceneOptions): Promise<SceneEnd> {
+/** What JSON has no form for. A big integer is nothing that the AI SDK can tell a model. */
+const VALUES = [undefined, { at: new Date(0), bytes: new Uint8Array([1, 2]), ratio: Number.NaN }, undefined] as const
+
+export async function runScene({ scene, task, service, journal, step, finalError }: SceneOptions): Promise<SceneEnd> {
   const post = (n: number, key: string | null) =>
     fetch(`${service}/?task=${encodeURIComponent(task)}&n=${n}&key=${key ?? ''}`, { method: 'POST' })
   const abort = new AbortController()
@@ -58,6 +67,8 @@ export async function runScene({ scene, task, service, journal, step }: SceneOpt
     execute: async ({ n }, ctx) => {
       await post(n, ctx.callIdempotencyKey)
       if (scene === 'tool-error') throw Object.assign(new Error(`card ${n} declined`), { code: 'DECLINED' })
+      if (scene === 'final') throw new ToolError({ code: 'OUTCOME_UNKNOWN', summary: `it is not known whether ${n} was paid` })
+      if (scene === 'values') return VALUES[n]
       if (scene === 'aborted') {
         abort.abort()
         await pause(60_000, undefined, { signal: ctx.signal })
@@ -65,8 +76,9 @@ export async function runScene({ scene, task, service, journal, step }: SceneOpt
       return `paid ${n}`
     },
   })
-  // The model is made up: its answer depends on how many it sees that it gave.
-  const answers = script(...SCENES[scene], 'done')
+  // The model is made up: its answer depends on how many it sees that it gave. Each turn of a chat begins anew.
+  const turns = scene === 'turns' ? SCENES.turns.map((turn) => [turn]) : [SCENES[scene]]
+  let answers = script('done')
   const answer = async (prompt: readonly { role: string }[]) => {
     await post(INQUIRY, null)
     return answers[prompt.filter(({ role }) => role === 'assistant').length] as (typeof answers)[number]
@@ -75,21 +87,29 @@ export async function runScene({ scene, task, service, journal, step }: SceneOpt
     doGenerate: async ({ prompt }) => (await answer(prompt)) as never,
     doStream: async ({ prompt }) => ({ stream: simulateReadableStream({ chunks: chunksOf(await answer(prompt)) }) }) as never,
   })
-  const agent = new ToolLoopAgent(durable({ model, tools: { pay: tool }, journal, runId: task, step }))
+  const policy = scene === 'final' ? { onUnknown: 'fail' as const, finalError } : {}
   const call = { prompt: 'go', abortSignal: abort.signal }
-  try {
+  const oneTurn = async (turn: Turn[]): Promise<SceneEnd> => {
+    answers = script(...turn, 'done')
+    const agent = new ToolLoopAgent(durable({ model, tools: { pay: tool }, journal, runId: task, step, ...policy }))
     const result = scene === 'streamed' ? await agent.stream(call) : await agent.generate(call)
     let text = ''
     if ('textStream' in result) for await (const piece of result.textStream) text += piece
     const steps = await result.steps
     const results = steps.flatMap(({ content }) =>
       content.flatMap((part) => {
-        if (part.type === 'tool-result') return [String(part.output)]
+        if (part.type === 'tool-result') return [typeof part.output === 'string' ? part.output : inspect(part.output)]
         return part.type === 'tool-error' ? [String((part.error as Error).message ?? part.error)] : []
       }),
     )
     return { text: text || (await result.text), results }
+  }
+  try {
+    const ends: SceneEnd[] = []
+    for (const turn of turns) ends.push(await oneTurn(turn))
+    return { text: ends.at(-1)?.text ?? '', results: ends.flatMap(({ results }) => results) }
   } catch (error) {
+    if (scene === 'final') throw error
     return { text: '', results: [], failed: (error as Error).name }
   }
 }
