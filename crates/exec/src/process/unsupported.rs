@@ -24,11 +24,20 @@ pub struct Watching(Infallible);
 #[derive(Debug)]
 pub struct Preview(Infallible);
 
+/// Methods of values that exist on Linux alone.
+macro_rules! uninhabited {
+    ($($(#[$attribute:meta])? fn $name:ident(&self $(, $of:ty)*) $(-> $result:ty)?;)+) => {$(
+        /// See the Linux version.
+        $(#[$attribute])?
+        pub fn $name(&self $(, _: $of)*) $(-> $result)? {
+            match self.0 {}
+        }
+    )+};
+}
+
 impl Preview {
-    /// See the Linux version.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        match self.0 {}
+    uninhabited! {
+        #[must_use] fn address(&self) -> SocketAddr;
     }
 }
 
@@ -42,74 +51,19 @@ impl Process {
         Err(ExecError::unconfined(&request.exec, Missing::step(FailedStep::Other, reason)))
     }
 
-    /// See the Linux version.
-    pub fn write(&self, _: &[u8]) -> Result<u64, InputError> {
-        match self.0 {}
-    }
-
-    /// See the Linux version.
-    #[must_use]
-    pub fn input(&self) -> InputProgress {
-        match self.0 {}
-    }
-
-    /// See the Linux version.
-    pub fn close_input(&self) {
-        match self.0 {}
-    }
-
-    /// See the Linux version.
-    #[must_use]
-    pub fn read(&self, _: Stream, _: u64, _: usize) -> Piece {
-        match self.0 {}
-    }
-
-    /// See the Linux version.
-    pub fn close_files(&self) {
-        match self.0 {}
-    }
-
-    /// See the Linux version.
-    pub fn signal(&self, _: i32) {
-        match self.0 {}
-    }
-
-    /// See the Linux version.
-    pub fn kill(&self) {
-        match self.0 {}
-    }
-
-    /// See the Linux version.
-    pub fn resize(&self, _: TerminalSize) -> io::Result<()> {
-        match self.0 {}
-    }
-
-    /// See the Linux version.
-    #[must_use]
-    pub fn watch(&self, _: WatchedFacts) -> Watching {
-        match self.0 {}
-    }
-
-    /// See the Linux version.
-    #[must_use]
-    pub fn ports(&self) -> Option<Vec<u16>> {
-        match self.0 {}
-    }
-
-    /// See the Linux version.
-    #[must_use]
-    pub fn input_state(&self) -> Option<InputState> {
-        match self.0 {}
-    }
-
-    /// See the Linux version.
-    pub fn preview(&self, _: u16) -> io::Result<Preview> {
-        match self.0 {}
-    }
-
-    /// See the Linux version.
-    #[must_use]
-    pub fn end(&self) -> Option<ProcessEnd> {
-        match self.0 {}
+    uninhabited! {
+        fn write(&self, &[u8]) -> Result<u64, InputError>;
+        #[must_use] fn input(&self) -> InputProgress;
+        fn close_input(&self);
+        #[must_use] fn read(&self, Stream, u64, usize) -> Piece;
+        fn close_files(&self);
+        fn signal(&self, i32);
+        fn kill(&self);
+        fn resize(&self, TerminalSize) -> io::Result<()>;
+        #[must_use] fn watch(&self, WatchedFacts) -> Watching;
+        #[must_use] fn ports(&self) -> Option<Vec<u16>>;
+        #[must_use] fn input_state(&self) -> Option<InputState>;
+        fn preview(&self, u16) -> io::Result<Preview>;
+        #[must_use] fn end(&self) -> Option<ProcessEnd>;
     }
 }
