@@ -226,6 +226,19 @@ describe('a call that a person settles', () => {
     expect((await runCli(['calls', 'settle', file, ...args])).code).toBe(1)
   })
 
+  test('by the command, whatever its id: a queue counts its jobs, and a row has a number of its own', async () => {
+    const { file, there, tool } = await unknownCall()
+    const counted = { ...call(tool), callId: '1' }
+    expect(await callOnce(there, counted)).toBe('paid again')
+    // The call with the id 1 has its outcome. Row 1 is another call.
+    const settle = (...which: string[]) => runCli(['calls', 'settle', file, '--run', 'run', ...which, '--as', 'failed', '--by', 'ada'])
+    expect(await settle('--call', '1')).toMatchObject({ code: 1, stderr: expect.stringContaining('already has its outcome, success') })
+    expect(await settle('--call', '1', '--row', '1')).toMatchObject({ code: 2 })
+    expect(await settle('--row', 'one')).toMatchObject({ code: 2 })
+    expect(await settle('--row', '1')).toMatchObject({ code: 0, stdout: 'pay (row 1) is settled as failed.\n' })
+    expect(await callOnce(there, counted)).toBe('paid again')
+  })
+
   test('is listed without a look at runs whose calls all have an outcome', async () => {
     const { here } = await twoJournals()
     const row = { nodeId: 'n', attempt: 1, toolName: 'pay', sideEffect: true }

@@ -8,12 +8,14 @@ import { chosenRuns, journalArgument, parseCommandLine, UsageError } from '../pr
 
 const HELP = shown`Usage: toolwright calls settle <journal> [--run <id>]
        toolwright calls settle <journal> --run <id> --call <id> --as done|failed|not-done [options]
+       toolwright calls settle <journal> --run <id> --row <number> --as done|failed|not-done [options]
 
-Without --call, lists the calls whose outcome is unknown, or that have not ended. With it, records what you have found out about one:
+Without --call and --row, lists the calls whose outcome is unknown, or that have not ended. With one, records what you have found out about one:
 done (whoever executes it again gets the output), failed, or not-done (it is made when it is executed again). The row keeps
 your name.
 
-  --call <id>      the id of the call, or the number of its row
+  --call <id>      the id of the call
+  --row <number>   the number of its row, where several calls have its id, or it has none
   --as <outcome>   done, failed, or not-done
   --output <json>  the result of a call that is done
   --by <name>      who says so; without it, the user of this system
@@ -28,6 +30,7 @@ has a known outcome.
 const options = {
   run: { type: 'string' },
   call: { type: 'string' },
+  row: { type: 'string' },
   as: { type: 'string' },
   output: { type: 'string' },
   by: { type: 'string' },
@@ -41,9 +44,9 @@ export async function settle(args: string[]): Promise<number> {
   const { values, positionals } = line
   const location = journalArgument('calls settle', positionals)
   const isJson = values.json === true
-  const wanted = values.call === undefined ? undefined : wantedOf(values)
+  const wanted = values.call === undefined && values.row === undefined ? undefined : wantedOf(values)
   if (wanted === undefined && [values.as, values.output, values.by, values.note].some((value) => value !== undefined)) {
-    throw new UsageError('calls settle: name the call with --call')
+    throw new UsageError('calls settle: name the call with --call or --row')
   }
   const journal = await openJournal(location, { readOnly: wanted === undefined })
   try {
@@ -67,14 +70,24 @@ export async function settle(args: string[]): Promise<number> {
   }
 }
 
-function wantedOf(values: { run?: string; call?: string; as?: string; output?: string; by?: string; note?: string }): SettledCall {
-  const { run: runId, call = '', as, output, by = userInfo().username, note } = values
+interface Said {
+  run?: string
+  call?: string
+  row?: string
+  as?: string
+  output?: string
+  by?: string
+  note?: string
+}
+
+function wantedOf({ run: runId, call: callId, row, as, output, by = userInfo().username, note }: Said): SettledCall {
   if (runId === undefined) throw new UsageError('calls settle: name the run with --run')
   const outcome = (['done', 'failed', 'not-done'] as const).find((one) => one === as)
   if (outcome === undefined) throw new UsageError('calls settle: --as takes done, failed or not-done')
   if (output !== undefined && outcome !== 'done') throw new UsageError('calls settle: --output belongs to --as done')
-  // An id of a call is hardly ever a number alone.
-  const which = /^\d{1,15}$/u.test(call) ? { row: Number(call) } : { callId: call }
+  if (callId !== undefined && row !== undefined) throw new UsageError('calls settle: name the call with --call or with --row')
+  if (row !== undefined && !/^[1-9]\d{0,14}$/u.test(row)) throw new UsageError('calls settle: --row takes the number of a row')
+  const which = row === undefined ? { callId } : { row: Number(row) }
   return { runId, ...which, outcome, by, ...(output !== undefined && { output: parsed(output) }), ...(note !== undefined && { note }) }
 }
 
@@ -98,12 +111,11 @@ const briefly = ({ row, runId, nodeId, callToken, toolName, status, startedAtMs,
 })
 
 function lineOf({ row, runId, callToken, toolName, status, startedAtMs, inputJson }: ToolCallRow) {
-  const call = callToken === null ? row : shownJson(callToken)
   const began = new Date(startedAtMs).toISOString()
   const facts = [
     shown`row ${row}`,
     shown`run ${shownJson(runId)}`,
-    shown`call ${call}`,
+    ...(callToken === null ? [] : [shown`call ${shownJson(callToken)}`]),
     toolName,
     status,
     began,
