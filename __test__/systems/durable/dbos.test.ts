@@ -2,16 +2,17 @@ import { execFile } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { Pool } from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
 import { type EndedScript, startScript } from '../../support/child-script.ts'
 import { runs } from '../../support/randomised.ts'
 import { anthropicMessage, startEndpoint } from '../../support/scripted-endpoint.ts'
 import type { Mode } from './agent.ts'
 import { installedEngines } from './engines.ts'
 import { endsWithin, judge, killAtRandom, type Matrix, noMatrix, summary } from './kill-rounds.ts'
-import { NOTES, recipe } from './recipe.ts'
+import { NOTES, recipe, recipeFolder, startRecipe } from './recipe.ts'
 import { useEngines } from './use-engines.ts'
 
 const program = fileURLToPath(new URL('dbos-worker.ts', import.meta.url))
@@ -224,12 +225,13 @@ test.each([
   const { folder, program: recipeProgram } = recipe('dbos.mjs', own.engines)
   const { url, bodies } = await startEndpoint(NOTES.map((content) => anthropicMessage(...content)))
   await own.pool.query(`CREATE DATABASE recipe_${runtime}`)
+  // A plain shell exports no HOSTNAME.
+  const { HOSTNAME: _, ...shell } = process.env
   const env = {
-    ...process.env,
+    ...shell,
     ANTHROPIC_BASE_URL: url,
     ANTHROPIC_API_KEY: 'none',
     DATABASE_URL: own.server.url.replace(/postgres$/u, `recipe_${runtime.toLowerCase()}`),
-    HOSTNAME: 'worker-1',
   }
   // It does not end by itself: it is a worker.
   const run = () => printedBy(command, recipeProgram, folder, env, /noted it/u)
@@ -240,6 +242,48 @@ test.each([
   // The workflow was over: nobody asked the model again, and nothing was written.
   expect(bodies).toHaveLength(2)
   expect(() => readFileSync(join(folder, 'notes.txt'))).toThrow(/ENOENT/u)
+})
+
+/** Gives a process the name of another machine, and a workflow that takes a while; the first machine begins it. */
+const MACHINE = `
+import { syncBuiltinESMExports } from 'node:module'
+import os from 'node:os'
+import { DBOS } from '@dbos-inc/dbos-sdk'
+os.hostname = () => process.env.MACHINE
+syncBuiltinESMExports()
+const slow = DBOS.registerWorkflow(async () => DBOS.sleep(60_000), { name: 'slow' })
+const launch = DBOS.launch.bind(DBOS)
+DBOS.launch = async () => {
+  await launch()
+  if (process.env.MACHINE !== 'one') return
+  await DBOS.startWorkflow(slow, { workflowID: 'begun by one' })()
+  console.log('begun')
+}
+`
+
+test('the supervised worker of the documentation takes over from a machine that is gone', { timeout: 120_000 }, async () => {
+  const folder = recipeFolder(['supervised.mjs'], own.engines, { 'machine.mjs': MACHINE })
+  await own.pool.query('CREATE DATABASE supervised')
+  const database = own.server.url.replace(/postgres$/u, 'supervised')
+  const start = (machine: string) =>
+    startRecipe(folder, 'supervised.mjs', {
+      DATABASE_URL: database,
+      MACHINE: machine,
+      NODE_OPTIONS: `--import ${pathToFileURL(join(folder, 'machine.mjs')).href}`,
+    })
+  const one = start('one')
+  await one.printed('begun')
+  // Its lease begins in its last line.
+  const pool = new Pool({ connectionString: database, max: 1 })
+  onTestFinished(() => pool.end())
+  const isKnown = () =>
+    pool.query(`SELECT 1 FROM _toolwright_owners WHERE label = 'one'`).then(
+      ({ rowCount }) => rowCount === 1,
+      () => false,
+    )
+  await expect.poll(isKnown, { timeout: 60_000 }).toBe(true)
+  one.child.kill('SIGKILL')
+  await start('two').printed("recovered [ 'begun by one' ]")
 })
 
 /** What a program prints until this is among it; then it is ended. */
