@@ -132,7 +132,7 @@ export declare class KeptProcess {
   /** Waits until it has ended; nothing when the time is over before. */
   wait(waitMs: number, cancel: CancelHandle): Promise<KeptProcessEnd | null>
   /**
-   * Waits until the process listens at `port`, or at any without one. The ports at which it listens, or
+   * Waits until the process listens at `port`, or at any port if none is given. The ports at which it listens, or
    * nothing when the time is over or the process has ended.
    */
   listening(port: number | undefined | null, waitMs: number, cancel: CancelHandle): Promise<Array<number> | null>
@@ -1733,7 +1733,7 @@ export interface SandboxHosts {
   deny: Array<string>
   /** Where the host leads names itself. */
   addresses: Record<string, string>
-  /** Whether TLS may ask for no other name than that which a command connects to. */
+  /** Whether the TLS server name must equal the name that the command connects to. */
   tlsNames: boolean
   /** The credentials of commands. */
   credentials?: SandboxCredentials

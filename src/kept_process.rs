@@ -304,7 +304,7 @@ impl KeptProcess {
         self.until(wait_ms, cancel, |process, wait| async move { process.ended(wait).await })
     }
 
-    /// Waits until the process listens at `port`, or at any without one. The ports at which it listens, or
+    /// Waits until the process listens at `port`, or at any port if none is given. The ports at which it listens, or
     /// nothing when the time is over or the process has ended.
     #[napi(catch_unwind, ts_return_type = "Promise<Array<number> | null>")]
     pub fn listening(

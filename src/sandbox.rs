@@ -59,7 +59,7 @@ pub struct SandboxHosts {
     pub deny: Vec<String>,
     /// Where the host leads names itself.
     pub addresses: HashMap<String, String>,
-    /// Whether TLS may ask for no other name than that which a command connects to.
+    /// Whether the TLS server name must equal the name that the command connects to.
     pub tls_names: bool,
     /// The credentials of commands.
     pub credentials: Option<SandboxCredentials>,

@@ -152,7 +152,7 @@ describe.runIf(isConfined)('commands', () => {
     const shown = await run(
       'git init -q && git config alias.x "!true" && git config user.name me && echo "#!/bin/sh" > .git/hooks/pre-commit',
     )
-    expect(shown).toContain('In `.git`, `alias.x` held for this command alone')
+    expect(shown).toContain('In `.git`, `alias.x` applied to this command only')
     expect(shown).toContain('`hooks/pre-commit` stayed in the sandbox')
     expect(box.text('.git/config')).toContain('name = me')
     expect(box.text('.git/config')).not.toContain('alias')

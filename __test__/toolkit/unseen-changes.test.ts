@@ -42,7 +42,7 @@ describe('a change that was not shown', () => {
       @@ -1,1 +1,2 @@
        one
       +human line
-      Nothing was changed. Keep in your version what should stay of this; the same call again is not refused, because you have seen it now."
+      Nothing was changed. Merge the parts that should stay into your version. If you make the same call again, it is accepted, because you have seen the changes."
     `)
     expect(text('n.txt')).toBe('one\nhuman line\n')
     expect(await call('write', write)).toBe('ok')

@@ -363,7 +363,7 @@ const running: Row[] = [
   call('bash git init', 'bash', { cmd: 'git', args: ['init'] }, [/Reinitialized existing Git repository/u]),
   call('bash git config', 'bash', { cmd: 'git', args: ['config', 'user.name', 'y'] }, [/^\(no output\)$/u]),
   call('bash git alias', 'bash', { cmd: 'git', args: ['config', 'alias.st', '!status'] }, [
-    /`alias\.st` held for this command alone/u,
+    /`alias\.st` applied to this command only/u,
     /git -c/u,
   ]),
   call(

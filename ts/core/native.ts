@@ -1,6 +1,6 @@
 /**
- * All contact with the native addon: it cancels work, and turns outcomes into values and errors.
- * `addon.ts` loads it, and nothing else calls it.
+ * Calls of the native addon: they can be cancelled, and their outcomes become values and errors.
+ * `addon.ts` loads the addon.
  */
 import type * as Addon from '../../index.js'
 import { settledWithin, Slots, type Awaitable } from './abort.js'

@@ -33,7 +33,7 @@ export interface SandboxHosts {
    */
   addresses?: Readonly<Record<string, string>> | undefined
   /**
-   * Whether TLS may ask for no other name (SNI) than that which a command connects to. A connection whose TLS asks for another name, or
+   * Whether the TLS server name (SNI) must equal the name that the command connects to. A connection whose TLS asks for another name, or
    * for none, is reset, and so is one to port 443 that is not TLS. Other protocols pass at other ports. @default false
    */
   tlsNames?: boolean | undefined

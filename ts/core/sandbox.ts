@@ -39,16 +39,15 @@ export interface SandboxOptions {
   denyWrite?: readonly string[] | undefined
   /**
    * What becomes of git directories that commands make. `forked`: they are private to commands at once, and the host makes
-   * repositories of them when the command has ended; plain files that git takes for one are judged then. `strict`: while a
-   * command runs, it leaves no such files either, and where an existing remote is fetched from and pushed to stays as it is.
-   * Linked work trees, submodules and bare repositories below the root are refused to commands then, and opening a file for
-   * writing takes some tens of microseconds more. Where the system cannot hold it, commands are refused. @default 'forked'
+   * repositories of them when the command has ended; plain files that git takes for one are judged then. `strict`:
+   * commands also cannot create such files while they run, and existing remotes keep their addresses. Linked work trees, submodules and bare repositories below the root are refused to commands then, and opening a file for
+   * writing takes some tens of microseconds more. Commands are refused where the system cannot enforce this. @default 'forked'
    */
   git?: 'forked' | 'strict' | undefined
   /**
    * Hosts that commands reach by name, and no others: `{ allow: ['registry.npmjs.org', '*.example.org:443'] }`. Programs need
-   * no proxy and no settings for it. It holds whether or not `allowNetwork` is true. Where the system cannot hold it, commands
-   * are refused. @default none
+   * no proxy and no settings for it. It holds whether or not `allowNetwork` is true. Commands are refused where the system
+   * cannot enforce this. @default none
    */
   network?: SandboxHosts | undefined
   /**

@@ -16,7 +16,7 @@ function judge(guard: NetworkGuard, [cmd = '', ...args]: string[]): Verdict {
   }
 }
 
-/** One command line and its verdict by tokens (000, 001), commands (0.32.0) and fragments (002). */
+/** One command line and its verdict by tokens, commands and fragments. */
 const table: [line: string[], tokens: Verdict, commands: Verdict, fragments: Verdict][] = [
   [['ls', '-la'], 'ok', 'ok', 'ok'],
   [['curl', 'example.org'], 'network', 'network', 'network'],

@@ -65,7 +65,9 @@ describe('notebooks', () => {
     const of = (hunk: string) => patch.execute({ patch: `*** Begin Patch\n*** Update File: a.ipynb\n@@\n${hunk}*** End Patch` })
     expect(await of('-price = 42\n+price = 43\n')).toContain('M a.ipynb')
     expect(text('a.ipynb')).toBe(notebook().replace('price = 42\\n', 'price = 43\\n'))
-    await expect(of('-    "price = 43\\n",\n+    "price = 44\\n",\n')).rejects.toThrow('The patch is of the JSON of the notebook')
+    await expect(of('-    "price = 43\\n",\n+    "price = 44\\n",\n')).rejects.toThrow(
+      'The patch changes the JSON of the notebook. Patch the cells instead',
+    )
   })
 
   test('pages of what has none are told to be left out', async () => {

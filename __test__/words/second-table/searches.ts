@@ -217,8 +217,8 @@ export const rows: SecondRow[] = [
       call('write', { path: 'src/app.ts', content: '// ... existing code ...\nexport const added = 1\n' }),
     ],
     ok: 'either',
-    right: 'the line with the dots is written as it is, and the lines of before are gone',
-    says: [/written as it is/, /existing code|placeholder|\b10\b/],
+    right: 'the line with the dots is written literally, and the lines of before are gone',
+    says: [/written literally/, /existing code|placeholder|\b10\b/],
   },
   {
     id: 'T48',

@@ -1,7 +1,8 @@
 //! Next moves: what a model can do about a failure, at either door.
 //!
-//! A hint names a move that its reader can make. The tools of a session take no patch, and their
-//! host sets `limits`; so they get words of their own where the others would lead nowhere.
+//! A hint names a move that its reader can make. The host of `createTools` has options; the host of a
+//! session grants capabilities and sets `limits`. A hint that one of them cannot follow has other words
+//! for that door.
 
 pub mod access;
 pub mod changes;

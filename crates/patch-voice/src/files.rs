@@ -51,13 +51,13 @@ pub fn hint(error: &FsError) -> &'static str {
             "Nothing was changed. Write to another path, or say so: the host can fix the cause, or allow overwriting in place (allowInPlace)."
         }
         FsErrorKind::Root { .. } => {
-            "No call can mend this: the host sets the root directory, which has to exist."
+            "No call can fix this: the host sets the root directory, which has to exist."
         }
         FsErrorKind::RootChanged { .. } => {
-            "No call can mend this. The host makes the tools, the context or the session anew when the directory is the one that is meant."
+            "No call can fix this. If this is the intended directory, the host must create the tools, context or session again."
         }
         FsErrorKind::ForkFull { .. } => {
-            "No call can mend this. The host applies or discards the fork, or opens it again with a larger `maxBytes`."
+            "No call can fix this. The host applies or discards the fork, or opens it again with a larger `maxBytes`."
         }
         FsErrorKind::Io { operation, .. } if *operation == WRITE_IN_PLACE => {
             "The file may now hold parts of the old and the new content: fix the cause, then write the whole file again."

@@ -342,7 +342,7 @@ pub struct Names {
     pub within: Vec<Vec<String>>,
     /// Names, and the address that each leads to in place of what the system says.
     pub addresses: Vec<(String, String)>,
-    /// Whether TLS may ask for no other name than that which is connected to.
+    /// Whether the TLS server name must equal the name that is connected to.
     pub tls_names: bool,
 }
 

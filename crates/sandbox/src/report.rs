@@ -299,8 +299,9 @@ fn limits(plan: &Plan, layers: &Layers) -> Row {
         Bound::Namespace => exact.push("processes of each command by its process namespace"),
         Bound::ResourceLimit if layers.user.holds() => exact.push("processes by a resource limit"),
         // All processes of the user count, and their number is unknown.
-        Bound::ResourceLimit => roughly
-            .push("processes by a resource limit, which lets as many more be as the system has"),
+        Bound::ResourceLimit => {
+            roughly.push("processes by a resource limit that counts every process of this user");
+        }
         Bound::Nothing => missing.push("nothing limits processes"),
     }
     match layers.memory {

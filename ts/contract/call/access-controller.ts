@@ -259,7 +259,7 @@ export class AccessController implements Disposable {
 
   #checkRunning(): void {
     if (this.#isOver)
-      throw new ContractFailure('aborted', `The call of ${this.#call.tool.id} is over: what it does has to be awaited before it returns.`)
+      throw new ContractFailure('aborted', `The call of ${this.#call.tool.id} has ended: await all work before \`execute\` returns.`)
   }
 
   async #open(target: CallTarget): Promise<RequestedTarget> {

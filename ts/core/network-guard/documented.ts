@@ -1,4 +1,4 @@
-/** The rules of the documents: by tokens (000, 001), by commands (0.32.0) or by fragments (002). */
+/** The rules that smithers-orchestrator documented: by tokens, by commands or by fragments. */
 import {
   addressesIn,
   fetchPrograms,
@@ -17,7 +17,7 @@ import { gitRemoteRefusal, gitWordRefusal, networkRefusal, scriptRefusal } from 
 /** Every refused token contains one of these. Most commands contain none, and pass without further checks. */
 const traces = /curl|wget|npm|bun|pip|git|https?:/iu
 
-/** The rule of documents 000 and 001: every token of the command and its arguments, divided at white space, is checked. */
+/** The rule `tokens`: every token of the command and its arguments, divided at white space, is checked. */
 export function refuseTokens(cmd: string, args: readonly string[], scripts: Scripts = noScripts): void {
   if (!traces.test(cmd) && !args.some((arg) => traces.test(arg))) return
   const tokens = [cmd, ...args].flatMap((text) => text.split(/\s+/u)).filter((token) => token !== '')
@@ -50,7 +50,7 @@ function isRefused(cmd: string, args: readonly string[]): boolean {
 const networkFragments = ['curl', 'wget', 'http://', 'https://', 'npm', 'bun', 'pip']
 const gitFragments = ['git push', 'git pull', 'git fetch', 'git clone', 'git remote']
 
-/** The rule of document 002: the command line as one string, searched for fragments. */
+/** The rule `fragments`: the command line as one string, searched for fragments. */
 export function refuseFragments(cmd: string, args: readonly string[]): void {
   const line = [cmd, ...args].join(' ')
   const network = networkFragments.find((fragment) => line.includes(fragment))
@@ -103,7 +103,7 @@ export interface GuardedCommand {
 }
 
 /**
- * The rule of smithers-orchestrator 0.32.0: a program counts if it is the program of a command, directly or in the script of
+ * The rule `commands`: a program counts if it is the program of a command, directly or in the script of
  * a shell, but not as an argument. Addresses of this machine are exempt.
  *
  * A server on this machine could redirect a fetch to another machine. A direct `curl` or `wget` therefore gets an

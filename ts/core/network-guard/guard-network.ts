@@ -3,7 +3,7 @@ import { guardCommands, type GuardedCommand, refuseFragments, refuseTokens, type
 
 export type { GuardedCommand }
 
-/** All network guards: the default, then those of the documents in their order. */
+/** All network guards: the default, then the documented ones. */
 export const networkGuards = ['auto', 'tokens', 'commands', 'fragments', 'off'] as const
 
 /**
@@ -11,9 +11,9 @@ export const networkGuards = ['auto', 'tokens', 'commands', 'fragments', 'off'] 
  *
  * - `auto`: where the kernel blocks the network, only a command that can do nothing without it (`npm install`,
  *   `git push`, `curl https://…`) is refused beforehand; elsewhere the same as `tokens`;
- * - `tokens`: any token that is a network program, a web address, or a git remote operation (000, 001);
- * - `commands`: the same words as the program of a command; this machine's addresses are exempt (0.32.0);
- * - `fragments`: any such text anywhere in the command line (002);
+ * - `tokens`: any token that is a network program, a web address, or a git remote operation;
+ * - `commands`: the same words as the program of a command; this machine's addresses are exempt;
+ * - `fragments`: any such text anywhere in the command line;
  * - `off`: not at all.
  */
 export type NetworkGuard = (typeof networkGuards)[number]

@@ -22,7 +22,7 @@ export function howItEnded({ exitCode, signal }: Pick<KeptProcessEnd, 'exitCode'
 export function leftBehindNote({ leftRunning }: Pick<KeptProcessEnd, 'leftRunning'>): string | undefined {
   if (leftRunning === 0) return undefined
   const what = leftRunning === 1 ? '1 program that it had started was stopped' : `${leftRunning} programs that it had started were stopped`
-  return `${what}: a process ends with its command line, so what is to go on is started without \`&\`.`
+  return `${what}: a process ends when its command line ends. Start long-running programs without \`&\`.`
 }
 
 /**

@@ -125,6 +125,6 @@ function noBash(): ToolError {
     code: 'PROCESS_FAILED',
     summary: 'There is no bash',
     place: 'There is no bash: no directory of PATH has one that commands cannot replace',
-    hint: 'No call can mend this: the host installs bash.',
+    hint: 'No call can fix this: the host installs bash.',
   })
 }

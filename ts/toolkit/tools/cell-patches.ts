@@ -11,5 +11,5 @@ export const namingCells =
   (error: unknown): never => {
     const isOfNotebook = ToolError.isInstance(error) && kindOfName(String(error.details['path'])) === 'notebook'
     if (!showsDocuments || !isOfNotebook || error.code !== 'TOOL_PATCH_FAILED' || !jsonLine.test(patch)) throw error
-    throw withHint(error, 'The patch is of the JSON of the notebook: make it of the cells, in the form in which read shows them.')
+    throw withHint(error, 'The patch changes the JSON of the notebook. Patch the cells instead, as `read` shows them.')
   }

@@ -96,7 +96,7 @@ impl KeptProcess {
         self.until(wait, |process, _| process.end()).await
     }
 
-    /// Waits until the process listens at `port`, or at any without one. Gives all ports at which it listens,
+    /// Waits until the process listens at `port`, or at any port if none is given. Gives all ports at which it listens,
     /// and nothing once it has ended.
     pub async fn listening(&self, port: Option<u16>, wait: Wait) -> Option<Vec<u16>> {
         let _watching = self.process.watch(WatchedFacts { ports: true, input: false });

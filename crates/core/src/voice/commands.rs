@@ -42,7 +42,7 @@ pub fn hint(error: &ExecError, door: Door) -> Cow<'static, str> {
             SpawnReason::Hidden | SpawnReason::Other => "See the system's words for the cause.",
         },
         ExecError::GrantChanged { .. } => {
-            "No call can mend this. The host makes the tools, the context or the session anew when the directory is the one that is meant."
+            "No call can fix this. If this is the intended directory, the host must create the tools, context or session again."
         }
         ExecError::TimedOut { .. } => TIMED_OUT,
         ExecError::Cancelled { .. } => {

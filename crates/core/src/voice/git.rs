@@ -32,7 +32,7 @@ fn sentence(report: &GitReport) -> String {
             names_of(names)
         ),
         GitReport::MovedOut { from, to } => format!(
-            "What was in {} on the side of the user is in {} now, because programs of the user would run or obey it outside of the sandbox. If it is meant, tell the user to move it back.",
+            "The host moved the contents of {} to {}, because the user's programs would run or obey them outside of the sandbox. If they are intended, tell the user to move them back.",
             place(from),
             place(to)
         ),
@@ -50,7 +50,7 @@ fn sentence(report: &GitReport) -> String {
             "{} was not made: with it, git on the user's side would take its directory for a repository while the command runs. Make a bare repository in the directory for temporary files, one with a work tree by `git init` or `git clone`, or choose another name.",
             place(path)
         ),
-        GitReport::Unsettled => "The git directories that the command has made are seen by commands alone until no process of a command runs. Stop the processes that were kept when the user is to see them.".to_owned(),
+        GitReport::Unsettled => "Only commands see the git directories that this command made, until every process has ended. Stop the running processes to make them visible to the user.".to_owned(),
         GitReport::Killed => "A program that ran commands here was killed before it had looked at what they left. It was looked at now, and the notes after this one name what was new. The user may have made it since: tell the user.".to_owned(),
         GitReport::KilledUnknown => "A program that ran commands here was killed before it had looked at what they left, and its record of what was there before cannot be read. So nothing was renamed. Tell the user to look at `.git` files, bare repositories and settings of editors that are new.".to_owned(),
         GitReport::ReadOnly { path, reason } => format!(
@@ -134,8 +134,13 @@ mod tests {
         assert!(notes[6].contains("nothing was renamed. Tell the user"), "{}", notes[6]);
         assert!(notes[7].starts_with("Commands can read `many/one/.git`"), "{}", notes[7]);
         assert!(notes[7].contains("(Too many open files). Run the command in"), "{}", notes[7]);
-        assert!(notes[8].starts_with("What was in `sub/.git` on the side"), "{}", notes[8]);
-        assert!(notes[8].contains("is in `sub/.git.disabled` now"), "{}", notes[8]);
+        assert!(
+            notes[8].starts_with(
+                "The host moved the contents of `sub/.git` to `sub/.git.disabled`, because"
+            ),
+            "{}",
+            notes[8]
+        );
         let report = GitReport::SetAside { directory: "d".into(), names: names(&["x"]) };
         let many = super::notes(&vec![report; MAX_REPORTS + 2]);
         assert_eq!(many.len(), MAX_REPORTS + 1);

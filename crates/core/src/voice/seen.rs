@@ -4,7 +4,7 @@ use toolwright_fs::is_binary;
 use toolwright_ledger::Difference;
 
 /// The next move once all of the difference has been shown.
-pub(crate) const SHOWN: &str = "Nothing was changed. Keep in your version what should stay of this; the same call again is not refused, because you have seen it now.";
+pub(crate) const SHOWN: &str = "Nothing was changed. Merge the parts that should stay into your version. If you make the same call again, it is accepted, because you have seen the changes.";
 
 /// The next move where not all of it has been shown.
 pub(crate) const READ_AGAIN: &str =
@@ -16,7 +16,7 @@ pub(crate) const CHANGED_SINCE: &str = "The file has changed since you read it."
 /// After a line that stands for others was written.
 pub(crate) fn placeholder(line: &str) -> String {
     format!(
-        "(The line `{}` was written as it is, and nothing stands in its place: what it stands for has to be sent, or left alone by a change of the other lines.)",
+        "(The placeholder line `{}` was written literally. Send the text that it stands for, or edit only the other lines.)",
         line.replace('`', "'")
     )
 }

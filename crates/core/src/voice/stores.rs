@@ -18,7 +18,7 @@ pub(crate) const PROCESS_DIED: &str =
 
 pub(crate) const NO_THREAD: &str = "Check the id, or create the thread first.";
 pub(crate) const THREAD_LOCKED: &str =
-    "Wait until it is free; the right to work goes with the process that has it.";
+    "Wait until it is free; the lock is released when its process ends.";
 pub(crate) const NO_CALL: &str = "Check the id of the call, and that of its thread.";
 pub(crate) const CALL_STATE: &str = "Begin a call once, and finish it once after that.";
 pub(crate) const DUPLICATE_ID: &str =

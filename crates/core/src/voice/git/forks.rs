@@ -11,24 +11,24 @@ pub(super) fn sentence(repository: &Path, note: &GitNote) -> String {
     let repository = shown(&repository.to_string_lossy());
     match note {
         GitNote::ReferenceKept { name, kept: Some(kept) } => format!(
-            "Somebody else has changed {} in {repository} while the command ran, and that stays. What the command made of it is kept as {}: merge or rebase it.",
+            "Another program changed {} in {repository} while the command ran. The other change was kept. The change of the command is kept as {}: merge or rebase it.",
             shown(name),
             shown(kept)
         ),
         GitNote::ReferenceKept { name, kept: None } => format!(
-            "Somebody else has changed {} in {repository} while the command ran, and that stays. Look at it before changing it again.",
+            "Another program changed {} in {repository} while the command ran. The other change was kept. Look at it before changing it again.",
             shown(name)
         ),
         GitNote::StagedMeanwhile(paths) => format!(
-            "Somebody else has staged something else in {repository} while the command ran, and that stays: {}. Stage them again if that is meant.",
+            "Another program staged something else in {repository} while the command ran: {}. The other change was kept. Stage them again if that is intended.",
             paths_of(paths)
         ),
         GitNote::SettingsRefused(names) => format!(
-            "In {repository}, {} held for this command alone, because such settings can run programs, lead elsewhere or hide files. Use `git -c` for one command, or have the user make the setting outside of the sandbox.",
+            "In {repository}, {} applied to this command only, because such settings can run programs, lead elsewhere or hide files. Use `git -c` for one command, or have the user make the setting outside of the sandbox.",
             names_of(names)
         ),
         GitNote::SettingsMeanwhile(names) => format!(
-            "Somebody else has changed {} in {repository} while the command ran, and that stays. Look at it before changing it again.",
+            "Another program changed {} in {repository} while the command ran. The other change was kept. Look at it before changing it again.",
             names_of(names)
         ),
         GitNote::SettingsChanged(names) => format!(
@@ -36,7 +36,7 @@ pub(super) fn sentence(repository: &Path, note: &GitNote) -> String {
             names_of(names)
         ),
         GitNote::AddressesHeld(names) => format!(
-            "In {repository}, {} held for this command alone: what is there already is fetched from and pushed to where the user has set it. Have the user change the address outside of the sandbox.",
+            "In {repository}, {} applied to this command only: existing remotes keep the user's address. Have the user change the address outside of the sandbox.",
             names_of(names)
         ),
         GitNote::HidesFiles(file) => format!(
@@ -83,7 +83,10 @@ mod tests {
             kept.ends_with("kept as `refs/toolwright/0123456789/heads/main`: merge or rebase it.")
         );
         let refused = of(GitNote::SettingsRefused(vec!["alias.x".into(), "core.`y\n".into()]));
-        assert!(refused.contains("`alias.x`, `core.?y?` held for this command alone"), "{refused}");
+        assert!(
+            refused.contains("`alias.x`, `core.?y?` applied to this command only"),
+            "{refused}"
+        );
         let many = of(GitNote::StagedMeanwhile((0..12).map(|it| it.to_string().into()).collect()));
         assert!(many.contains("`9` and 2 more"), "{many}");
         let locked = of(GitNote::Locked("index.lock".into()));
