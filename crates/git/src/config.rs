@@ -8,19 +8,19 @@
 //! that this parser reads otherwise than git does can at most lead to a harmless setting.
 
 mod address;
-mod carry;
 mod change;
 mod fresh;
 mod identity;
 mod list;
+mod merge;
 mod parse;
 mod remotes;
 mod value;
 
-pub use carry::{Carried, ConfigError, Scope, Terms, Told, carry};
 pub use change::{Change, changes, with_changes};
 pub use fresh::{New, fresh};
 pub use list::{Group, groups, is_known, is_listed};
+pub use merge::{ConfigError, Merged, Policy, RemoteChange, Scope, merge};
 pub use parse::{Config, Setting, Value};
 
 /// A longer file is none of a person, and none that a command changes.

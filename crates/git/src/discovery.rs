@@ -39,7 +39,7 @@ const GRANULARITY_NS: i128 = 20_000_000;
 pub struct Discovery {
     top: Directory,
     events: Option<Events>,
-    directories: BTreeMap<PathBuf, Known>,
+    directories: BTreeMap<PathBuf, ScannedDirectory>,
     found: BTreeMap<PathBuf, Vec<Sign>>,
     /// Whether some directories were not looked at.
     is_partial: bool,
@@ -47,7 +47,7 @@ pub struct Discovery {
 
 /// A directory as it was when it was read.
 #[derive(Debug)]
-struct Known {
+struct ScannedDirectory {
     version: Version,
     is_watched: bool,
     /// The directories in it.
@@ -155,7 +155,8 @@ impl Discovery {
                 } else if let Some(version) = version {
                     // It cannot be read now. Whoever changes that changes no name.
                     let version = Version { is_settled: false, ..version };
-                    let now = Known { version, is_watched: false, below: BTreeSet::new() };
+                    let now =
+                        ScannedDirectory { version, is_watched: false, below: BTreeSet::new() };
                     self.directories.insert(path, now);
                 }
                 continue;
@@ -166,7 +167,7 @@ impl Discovery {
             };
             let inside: BTreeSet<OsString> =
                 entries.into_iter().filter(is_entered).map(|entry| entry.name).collect();
-            let now = Known { version, is_watched, below: inside.clone() };
+            let now = ScannedDirectory { version, is_watched, below: inside.clone() };
             if let Some(was) = self.directories.insert(path.clone(), now) {
                 for gone in was.below.difference(&inside) {
                     self.forget(&below(&path, gone));

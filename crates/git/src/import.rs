@@ -10,8 +10,8 @@ mod changes;
 mod generation;
 mod indexes;
 mod linked;
-mod made;
 mod modules;
+mod new_repository;
 mod read;
 mod recovery;
 mod settings;
@@ -27,12 +27,12 @@ use crate::directory::Directory;
 use crate::transaction;
 use crate::upper::Upper;
 use apply::NotWritten;
-use modules::{Left, Which};
+use modules::{Budget, Which};
 use read::{Failure, Received};
 
 pub use crate::note::Note;
 pub use changes::{has_changes, is_quiet};
-pub use made::{Found, Made, create};
+pub use new_repository::{Found, Made, create};
 pub use recovery::recover;
 pub use snapshot::{NotTaken, Snapshot};
 
@@ -82,7 +82,7 @@ pub fn import(
     changes: &Directory,
     terms: &Terms<'_>,
 ) -> Imported {
-    match try_import(git, snapshot, changes, terms, &mut Left::all()) {
+    match try_import(git, snapshot, changes, terms, &mut Budget::all()) {
         Ok(notes) => Imported { notes, is_waiting: false },
         Err(NotWritten::Locked(lock)) => {
             let mut name = lock.into_os_string();
@@ -101,9 +101,9 @@ fn try_import(
     snapshot: &Snapshot,
     changes: &Directory,
     terms: &Terms<'_>,
-    left: &mut Left,
+    budget: &mut Budget,
 ) -> Result<Vec<Note>, NotWritten> {
-    let work_tree = left.work_tree.take();
+    let work_tree = budget.work_tree.take();
     // What a host that was killed has begun is finished first.
     transaction::recover(git)?;
     let objects = git.below("objects").map_err(Failure::from)?;
@@ -112,12 +112,12 @@ fn try_import(
     let upper = changes.below(".").map_err(Failure::from)?;
     let upper = Upper::from(upper.ok_or_else(|| Failure::Unreadable("it is gone".to_owned()))?);
     let received = Received::read(git, &database, snapshot, &upper, terms)?;
-    if left.is_new {
+    if budget.is_new {
         received.check_whole(git)?;
     }
     // A commit of a submodule comes before the one that names it.
     let brought = (&upper, &*received.areas);
-    let mut notes = modules::import(git, snapshot, brought, terms, Which::Before, left)?;
+    let mut notes = modules::import(git, snapshot, brought, terms, Which::Before, budget)?;
     notes.extend(apply::apply(
         git,
         snapshot,
@@ -126,7 +126,7 @@ fn try_import(
         terms,
         work_tree.as_deref(),
     )?);
-    notes.extend(modules::import(git, snapshot, brought, terms, Which::OfNewTrees, left)?);
+    notes.extend(modules::import(git, snapshot, brought, terms, Which::OfNewTrees, budget)?);
     if !received.left_out.is_empty() {
         notes.push(Note::LeftOut(received.left_out));
     }

@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use super::carry::Terms;
+use super::merge::Policy;
 use super::value::is_unseen;
 
 const SCHEMES: [&str; 6] = ["https", "http", "ssh", "git", "git+ssh", "ssh+git"];
@@ -27,7 +27,7 @@ pub(super) fn is_harmless_remote_name(name: &str) -> bool {
 }
 
 /// Whether an address leads to a server, or to a directory that commands may read and cannot write.
-pub(super) fn is_harmless_url(url: &str, terms: &Terms<'_>) -> bool {
+pub(super) fn is_harmless_url(url: &str, policy: &Policy<'_>) -> bool {
     let is_odd = |it: char| is_unseen(it) || it.is_whitespace();
     if url.is_empty() || url.len() > MAX_BYTES || url.starts_with('-') || url.contains(is_odd) {
         return false;
@@ -40,7 +40,7 @@ pub(super) fn is_harmless_url(url: &str, terms: &Terms<'_>) -> bool {
     if let Some((scheme, rest)) = url.split_once("://") {
         if scheme.eq_ignore_ascii_case("file") {
             let is_local = rest.starts_with('/') && !rest.contains('%');
-            return is_local && is_directory_elsewhere(rest, terms);
+            return is_local && is_directory_elsewhere(rest, policy);
         }
         let host = rest.split('/').next().unwrap_or_default();
         // Git decodes the others as a whole, so a host could turn into an option.
@@ -55,7 +55,7 @@ pub(super) fn is_harmless_url(url: &str, terms: &Terms<'_>) -> bool {
     match url.find(':') {
         // `host:path`, as ssh has it.
         Some(colon) if colon < slash => is_host(&url[..colon]),
-        _ => is_directory_elsewhere(url, terms),
+        _ => is_directory_elsewhere(url, policy),
     }
 }
 
@@ -66,8 +66,8 @@ fn is_host(host: &str) -> bool {
     !own.is_empty() && !is_option(own) && !is_option(host)
 }
 
-fn is_directory_elsewhere(path: &str, terms: &Terms<'_>) -> bool {
-    let Terms { top, is_writable, is_readable, .. } = *terms;
+fn is_directory_elsewhere(path: &str, policy: &Policy<'_>) -> bool {
+    let Policy { top, is_writable, is_readable, .. } = *policy;
     let path = Path::new(path);
     let whole =
         if path.is_absolute() { Some(path.to_owned()) } else { top.map(|top| top.join(path)) };

@@ -3,8 +3,8 @@
 //! The host makes it anew: what a repository is, it writes from what it knows, and of the command's
 //! settings it takes those that it would take for an existing repository.
 
-use super::carry::{Carried, ConfigError, Scope, Terms, carried, parsed};
 use super::change::{Change, changes, with_changes};
+use super::merge::{ConfigError, Merged, Policy, Scope, merged, parsed};
 use super::parse::{Config, Value};
 
 /// What the host knows of a new repository.
@@ -22,7 +22,7 @@ pub struct New<'n> {
 pub fn fresh(
     view: &[u8],
     new: &New<'_>,
-    terms: &Terms<'_>,
+    policy: &Policy<'_>,
 ) -> Result<(Vec<u8>, Vec<String>), ConfigError> {
     let view = parsed(view, ConfigError::Unreadable)?;
     let format =
@@ -41,8 +41,8 @@ pub fn fresh(
             || change.name == b"core.worktree"
     };
     let (decided, wanted): (Vec<_>, Vec<_>) = changes(&own, &view).into_iter().partition(is_own);
-    let terms = Terms { scope: Scope::Repository, is_strict: false, ..*terms };
-    let Carried { text, mut refused, .. } = carried(wanted, &own, &terms)?;
+    let policy = Policy { scope: Scope::Repository, is_strict: false, ..*policy };
+    let Merged { text, mut refused, .. } = merged(wanted, &own, &policy)?;
     // A submodule of another origin is worth a word.
     let named = decided.iter().filter(|change| {
         change.name.starts_with(b"remote.")

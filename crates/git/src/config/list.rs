@@ -5,9 +5,9 @@
 //! Each setting has the values that it may get.
 
 use super::address::{is_harmless_remote_name, is_harmless_url};
-use super::carry::{Scope, Terms};
 use super::change::Change;
 use super::identity::is_identity;
+use super::merge::{Policy, Scope};
 use super::value::{
     is_boolean, is_branch, is_count, is_false, is_fetch, is_one_of, is_pathspec, is_plain_name,
     is_plain_text, is_true, is_words,
@@ -275,8 +275,8 @@ pub fn is_known(name: &[u8]) -> bool {
 /// A value that a setting had before is not asked for, but the last of several, which counts for most
 /// settings, is.
 #[must_use]
-pub fn is_listed(change: &Change, terms: &Terms<'_>) -> bool {
-    let Some(Listed { may, subject }) = listed(&change.name, terms.scope) else { return false };
+pub fn is_listed(change: &Change, policy: &Policy<'_>) -> bool {
+    let Some(Listed { may, subject }) = listed(&change.name, policy.scope) else { return false };
     // An empty address takes back those before it.
     let adds_up = matches!(may, May::Url | May::Fetch);
     let takes_back = change.before.iter().any(|value| value.as_deref() == Some(b""));
@@ -286,13 +286,13 @@ pub fn is_listed(change: &Change, terms: &Terms<'_>) -> bool {
     };
     let mut new = change.after.iter().enumerate().filter(|(index, value)| !is_kept(*index, value));
     new.all(|(_, value)| match value {
-        Some(value) => fits(may, value, subject, terms),
+        Some(value) => fits(may, value, subject, policy),
         // It counts as true.
         None => matches!(may, May::Boolean | May::True | May::Or(_)),
     })
 }
 
-fn fits(may: May, value: &[u8], subject: &str, terms: &Terms<'_>) -> bool {
+fn fits(may: May, value: &[u8], subject: &str, policy: &Policy<'_>) -> bool {
     let Ok(value) = std::str::from_utf8(value) else { return false };
     match may {
         May::Identity => is_identity(value),
@@ -305,10 +305,10 @@ fn fits(may: May, value: &[u8], subject: &str, terms: &Terms<'_>) -> bool {
         May::One(values) => is_one_of(value, values),
         May::Count => is_count(value),
         May::Remote => value == "." || is_harmless_remote_name(value),
-        May::Url => is_harmless_url(value, terms),
+        May::Url => is_harmless_url(value, policy),
         May::Fetch => is_fetch(value, subject),
         May::Branch => is_branch(value),
         May::Pathspec => is_pathspec(value),
-        May::WorktreeConfig => is_false(value) || is_true(value) && terms.holds_worktree_config,
+        May::WorktreeConfig => is_false(value) || is_true(value) && policy.holds_worktree_config,
     }
 }

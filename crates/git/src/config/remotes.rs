@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::address::is_harmless_url;
-use super::carry::{Terms, Told};
 use super::change::Change;
+use super::merge::{Policy, RemoteChange};
 use super::parse::{Config, Value};
 use super::value::is_false;
 
@@ -151,23 +151,22 @@ pub(super) fn without_problems(
 
 /// Whether an address that is harmless by itself stays so where another setting of the person replaces
 /// its beginning.
-pub(super) fn stays_harmless(url: &[u8], all: &[&Settings], terms: &Terms<'_>) -> bool {
+pub(super) fn stays_harmless(url: &[u8], all: &[&Settings], policy: &Policy<'_>) -> bool {
     let rules = all.iter().flat_map(|settings| settings.iter()).filter_map(|(name, values)| {
         let rest = name.strip_prefix(b"url.")?;
         let base = rest.strip_suffix(b".insteadof").or(rest.strip_suffix(b".pushinsteadof"))?;
         Some(values.iter().flatten().map(move |start| (base, start)))
     });
     rules.flatten().all(|(base, start)| match url.strip_prefix(&**start) {
-        Some(rest) => {
-            std::str::from_utf8(&[base, rest].concat()).is_ok_and(|url| is_harmless_url(url, terms))
-        }
+        Some(rest) => std::str::from_utf8(&[base, rest].concat())
+            .is_ok_and(|url| is_harmless_url(url, policy)),
         None => true,
     })
 }
 
 /// What a person is to know of a change: where a push or a fetch goes that went elsewhere, or nowhere,
 /// before.
-pub(super) fn told(change: &Change, real: &Settings) -> Option<Told> {
+pub(super) fn remote_change(change: &Change, real: &Settings) -> Option<RemoteChange> {
     let name = &*change.name;
     let has = |remote: &[u8]| has_address(real, remote);
     // Whether the person has had a target that is another one now.
@@ -203,5 +202,5 @@ pub(super) fn told(change: &Change, real: &Settings) -> Option<Told> {
     };
     let setting = String::from_utf8_lossy(name).into_owned();
     let (before, after) = (texts(&change.before), texts(&change.after));
-    Some(Told { setting, before, after, is_held })
+    Some(RemoteChange { setting, before, after, is_held })
 }

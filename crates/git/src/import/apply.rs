@@ -1,6 +1,6 @@
 //! Writing what was read into the repository, under git's own locks.
 
-mod kept;
+mod conflict_refs;
 mod logs;
 mod work_tree;
 
@@ -98,7 +98,7 @@ pub(super) fn apply(
     apply.logs(upper, received)?;
     let notes = &mut apply.notes;
     let mut settings = Settings { git, transaction: &mut apply.transaction, notes, work_tree };
-    apply.is_empty &= !settings.carry(snapshot, upper, terms)?;
+    apply.is_empty &= !settings.merge(snapshot, upper, terms)?;
     let objects = (received, base);
     let (place, transaction) = ((git, upper, Path::new("")), &mut apply.transaction);
     let marks = &snapshot.marks;

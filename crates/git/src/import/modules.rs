@@ -14,7 +14,7 @@ use rustix::io::Errno;
 
 use super::apply::NotWritten;
 use super::read::Failure;
-use super::{Note, Snapshot, Terms, area, made, settings, try_import};
+use super::{Note, Snapshot, Terms, area, new_repository, settings, try_import};
 use crate::config::{New, Value};
 use crate::directory::Directory;
 use crate::upper::{Node, Upper};
@@ -33,9 +33,9 @@ const MAX_NAMED: usize = 100;
 /// No further submodule is begun after this time.
 const MAX_TIME: Duration = Duration::from_secs(180);
 
-/// How much more is read.
+/// How much more an import may read.
 #[derive(Debug)]
-pub(super) struct Left {
+pub(super) struct Budget {
     depth: usize,
     modules: usize,
     until: Instant,
@@ -45,7 +45,7 @@ pub(super) struct Left {
     pub(super) work_tree: Option<Vec<Value>>,
 }
 
-impl Left {
+impl Budget {
     pub(super) fn all() -> Self {
         let until = Instant::now() + MAX_TIME;
         Self { depth: MAX_DEPTH, modules: MAX_MODULES, until, is_new: false, work_tree: None }
@@ -83,7 +83,7 @@ pub(super) fn import(
     (upper, areas): (&Upper, &[area::After]),
     terms: &Terms<'_>,
     which: Which,
-    left: &mut Left,
+    budget: &mut Budget,
 ) -> Result<Vec<Note>, NotWritten> {
     let mut reader = Reader {
         git,
@@ -104,10 +104,10 @@ pub(super) fn import(
         }
         _ => {}
     }
-    reader.made(left)?;
+    reader.made(budget)?;
     for (path, before) in &snapshot.modules {
         if which == Which::Before {
-            reader.known(path, before.as_ref(), left)?;
+            reader.known(path, before.as_ref(), budget)?;
         }
     }
     let Reader { mut notes, mut left_out, .. } = reader;
@@ -154,7 +154,7 @@ impl Reader<'_> {
         &mut self,
         path: &Path,
         before: Option<&Snapshot>,
-        left: &mut Left,
+        budget: &mut Budget,
     ) -> Result<(), NotWritten> {
         match (self.upper.entry(path).unwrap_or(Node::Odd), before) {
             (Node::Absent, _) => {}
@@ -165,7 +165,7 @@ impl Reader<'_> {
                 let changes = self.upper.directory().below(path).map_err(Failure::from)?;
                 match (host, changes) {
                     (Some(host), Some(changes)) => {
-                        self.changed(path, &host, before, &changes, left)?;
+                        self.changed(path, &host, before, &changes, budget)?;
                     }
                     _ => self.leave_out(path, ""),
                 }
@@ -181,7 +181,7 @@ impl Reader<'_> {
         host: &Directory,
         before: &Snapshot,
         changes: &Directory,
-        left: &mut Left,
+        budget: &mut Budget,
     ) -> Result<(), NotWritten> {
         let config = settings::read(host).into_iter().next().unwrap_or_default();
         let moved = self.moved(path, before, changes);
@@ -191,9 +191,9 @@ impl Reader<'_> {
         };
         let terms = place::terms(self.terms, path, top);
         let way = |tree: PathBuf| Some(place::relative(&terms.git, &tree));
-        let read = left.one(|left| {
-            left.work_tree = moved.map(|Moved(tree)| tree.map(way).into_iter().collect());
-            try_import(host, before, changes, &terms, left)
+        let read = budget.one(|budget| {
+            budget.work_tree = moved.map(|Moved(tree)| tree.map(way).into_iter().collect());
+            try_import(host, before, changes, &terms, budget)
         });
         self.take(path, read)
     }
@@ -213,7 +213,7 @@ impl Reader<'_> {
     }
 
     /// The submodules that a command has made.
-    fn made(&mut self, left: &mut Left) -> Result<(), NotWritten> {
+    fn made(&mut self, budget: &mut Budget) -> Result<(), NotWritten> {
         let known = |path: &Path| self.snapshot.modules.contains_key(path);
         let is_module =
             |path: &Path, directory: &Directory| known(path) || is_begun(path, directory);
@@ -238,7 +238,7 @@ impl Reader<'_> {
                 self.leave_out(path, "");
                 continue;
             };
-            self.create(path, &content, left)?;
+            self.create(path, &content, budget)?;
         }
         Ok(())
     }
@@ -247,7 +247,7 @@ impl Reader<'_> {
         &mut self,
         path: &Path,
         content: &Directory,
-        left: &mut Left,
+        budget: &mut Budget,
     ) -> Result<(), NotWritten> {
         let config = settings::read(content).into_iter().next().unwrap_or_default();
         let work_tree = match place::accepted(self.terms, self.top(path).as_deref(), path, &config)
@@ -268,7 +268,7 @@ impl Reader<'_> {
                 return Ok(());
             }
             let before = Snapshot::of_nothing();
-            return self.changed(path, &host, &before, content, left);
+            return self.changed(path, &host, &before, content, budget);
         }
         let (tree, _) = find::parts(path).unwrap_or((Path::new("."), path));
         let tree = if tree.as_os_str().is_empty() { Path::new(".") } else { tree };
@@ -280,7 +280,7 @@ impl Reader<'_> {
         };
         let way = work_tree.map(|tree| place::relative(&self.terms.git.join(path), &tree));
         let new = New { is_bare: false, worktree: way.as_deref(), origin: None };
-        let made = left.one(|left| made::make(&host, content, &new, &terms, left));
+        let made = budget.one(|budget| new_repository::make(&host, content, &new, &terms, budget));
         let is_made = matches!(made, Some(Ok(Some(_))));
         let result = self.take(path, made.map(|made| made.map(Option::unwrap_or_default)));
         if !is_made {

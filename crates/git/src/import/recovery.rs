@@ -4,8 +4,8 @@ use std::io;
 use std::path::Path;
 
 use super::area;
-use super::made::{self, Found};
 use super::modules::{self, MAX_DEPTH, MAX_MODULES};
+use super::new_repository::{self, Found};
 use crate::directory::Directory;
 use crate::transaction;
 
@@ -19,13 +19,13 @@ pub fn recover(git: &Directory) -> io::Result<Found> {
 }
 
 fn recover_within(git: &Directory, depth: usize) -> io::Result<Found> {
-    let found = made::recover(git)?;
+    let found = new_repository::recover(git)?;
     transaction::recover(git)?;
     if depth == 0 {
         return Ok(found);
     }
     let is_module = |path: &Path, directory: &Directory| {
-        modules::is_begun(path, directory) || made::is_begun(directory)
+        modules::is_begun(path, directory) || new_repository::is_begun(directory)
     };
     let mut failure = None;
     let linked = area::Before::linked(git)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::apply::{MODE, NotWritten};
 use super::read::Failure;
 use super::{Note, Snapshot, Terms};
-use crate::config::{self, Carried, Change, Config, Scope, Told, Value};
+use crate::config::{self, Change, Config, Merged, RemoteChange, Scope, Value};
 use crate::directory::Directory;
 use crate::transaction::Transaction;
 use crate::upper::{Node, Upper};
@@ -31,7 +31,7 @@ pub(super) struct Settings<'s, 'g> {
 
 impl Settings<'_, '_> {
     /// Writes the changes that do no harm. Returns whether there are any.
-    pub(super) fn carry(
+    pub(super) fn merge(
         &mut self,
         snapshot: &Snapshot,
         upper: &Upper,
@@ -41,13 +41,13 @@ impl Settings<'_, '_> {
         for (number, (name, scope)) in FILES.into_iter().enumerate() {
             let (before, other) = (&snapshot.configs[number], &snapshot.configs[1 - number]);
             let (path, top) = (Path::new(name), terms.top.as_deref());
-            is_changed |= self.carry_file((path, scope, top), (before, other), upper, terms)?;
+            is_changed |= self.merge_file((path, scope, top), (before, other), upper, terms)?;
         }
         Ok(is_changed)
     }
 
     /// The same for one file, beside another one that git reads too.
-    pub(super) fn carry_file(
+    pub(super) fn merge_file(
         &mut self,
         (path, scope, top): (&Path, Scope, Option<&Path>),
         (before, other): (&Vec<u8>, &[u8]),
@@ -67,7 +67,7 @@ impl Settings<'_, '_> {
         self.transaction.lock(path, MODE)?;
         let real = self.git.read(path, MAX_CONFIG).map_err(Failure::from)?.unwrap_or_default();
         let others = [other];
-        let terms = config::Terms {
+        let policy = config::Policy {
             scope,
             top,
             is_writable: &terms.is_writable,
@@ -81,12 +81,12 @@ impl Settings<'_, '_> {
             Scope::Worktree => None,
         };
         let (before, now) = decided.as_ref().map_or((before, &real), |(one, two)| (one, two));
-        match config::carry(before, &view, now, &terms) {
-            Ok(mut carried) => {
-                if carried.text.is_none() && *now != real {
-                    carried.text = Some(now.clone());
+        match config::merge(before, &view, now, &policy) {
+            Ok(mut merged) => {
+                if merged.text.is_none() && *now != real {
+                    merged.text = Some(now.clone());
                 }
-                self.write(path, carried)
+                self.write(path, merged)
             }
             Err(error) => {
                 let name = format!("{} ({error})", path.display());
@@ -118,21 +118,23 @@ impl Settings<'_, '_> {
         Some((config::with_changes(&before, &all)?, config::with_changes(&real, &[decided])?))
     }
 
-    fn write(&mut self, path: &Path, carried: Carried) -> Result<bool, NotWritten> {
-        let Carried { text, refused, changed_meanwhile, told } = carried;
+    fn write(&mut self, path: &Path, merged: Merged) -> Result<bool, NotWritten> {
+        let Merged { text, refused, changed_meanwhile, remotes } = merged;
         if !refused.is_empty() {
             self.notes.push(Note::SettingsRefused(refused));
         }
         if !changed_meanwhile.is_empty() {
             self.notes.push(Note::SettingsMeanwhile(changed_meanwhile));
         }
-        let (held, changed): (Vec<_>, Vec<_>) = told.into_iter().partition(|told| told.is_held);
-        for (told, note) in
+        let (held, changed): (Vec<_>, Vec<_>) =
+            remotes.into_iter().partition(|change| change.is_held);
+        for (changes, note) in
             [(held, Note::AddressesHeld as fn(_) -> _), (changed, Note::SettingsChanged)]
         {
-            let shown = |told: Told| format!("{}={}", told.setting, told.after.join(","));
-            if !told.is_empty() {
-                self.notes.push(note(told.into_iter().map(shown).collect()));
+            let shown =
+                |change: RemoteChange| format!("{}={}", change.setting, change.after.join(","));
+            if !changes.is_empty() {
+                self.notes.push(note(changes.into_iter().map(shown).collect()));
             }
         }
         let Some(text) = text else { return Ok(false) };

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use toolwright_git::config::{Value, carry};
+use toolwright_git::config::{Value, merge};
 
 use super::by_git::{by_git, has_git};
 use super::list::Places;
@@ -121,7 +121,7 @@ proptest! {
     fn the_result_has_nothing_new_that_does_harm((snapshot, view, real) in near(), is_strict in any::<bool>()) {
         prop_assume!(has_git());
         let places = Places::new();
-        let result = places.carry_with([&snapshot, &view, &real], |terms| terms.is_strict = is_strict);
+        let result = places.carry_with([&snapshot, &view, &real], |policy| policy.is_strict = is_strict);
         let Some(text) = result.text else { return Ok(()) };
         let (before, wanted, began, after) = (settings(&real), settings(&view), settings(&snapshot), settings(&text));
         for (name, values) in &after {
@@ -150,7 +150,7 @@ proptest! {
         let places = Places::new();
         let view = [view, noise].concat();
         let root = places.at("root");
-        let terms = toolwright_git::config::Terms {
+        let policy = toolwright_git::config::Policy {
             scope: toolwright_git::config::Scope::Repository,
             top: Some(&root),
             is_writable: &|_| false,
@@ -159,9 +159,9 @@ proptest! {
             is_strict: false,
             others: &[&snapshot],
         };
-        let _ = carry(&snapshot, &view, b"", &terms);
-        let _ = carry(b"", &view, &view, &terms);
-        let _ = carry(&view, b"", &view, &terms);
+        let _ = merge(&snapshot, &view, b"", &policy);
+        let _ = merge(b"", &view, &view, &policy);
+        let _ = merge(&view, b"", &view, &policy);
     }
 }
 
@@ -173,14 +173,14 @@ fn many_settings_take_no_time() {
         view.push_str("x\n");
     }
     let start = std::time::Instant::now();
-    assert_eq!(places.carry([b"", view.as_bytes(), b""]).refused, ["a.x"]);
+    assert_eq!(places.merge([b"", view.as_bytes(), b""]).refused, ["a.x"]);
     let mut many = String::new();
     for number in 0..3_000 {
         writeln!(many, "[branch \"{number}\"]\n\tremote = .").unwrap();
     }
     assert!(places.at("root").exists() && start.elapsed().as_secs() < 60);
     let root = places.at("root");
-    let terms = toolwright_git::config::Terms {
+    let policy = toolwright_git::config::Policy {
         scope: toolwright_git::config::Scope::Repository,
         top: Some(&root),
         is_writable: &|_| false,
@@ -189,12 +189,12 @@ fn many_settings_take_no_time() {
         is_strict: false,
         others: &[],
     };
-    let result = carry(b"", many.as_bytes(), b"", &terms);
+    let result = merge(b"", many.as_bytes(), b"", &policy);
     assert_eq!(result, Err(toolwright_git::config::ConfigError::TooMany(3_000)));
-    // As many as are carried, into a file that has many.
+    // As many as are merged, into a file that has many.
     let few: String =
         many.lines().take(400).map(|line| line.replace("remote = .", "rebase") + "\n").collect();
     let view = format!("{many}{few}");
-    let result = carry(many.as_bytes(), view.as_bytes(), many.as_bytes(), &terms).unwrap();
+    let result = merge(many.as_bytes(), view.as_bytes(), many.as_bytes(), &policy).unwrap();
     assert!(result.text.is_some() && start.elapsed().as_secs() < 60);
 }

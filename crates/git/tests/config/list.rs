@@ -1,9 +1,9 @@
-//! Which single changes are carried.
+//! Which single changes are merged.
 
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use toolwright_git::config::{Carried, Config, Group, Scope, Terms, carry, changes, groups};
+use toolwright_git::config::{Config, Group, Merged, Policy, Scope, changes, groups, merge};
 
 use super::refused::REFUSED;
 
@@ -30,12 +30,12 @@ impl Places {
     pub(crate) fn carry_with(
         &self,
         [snapshot, view, real]: [&[u8]; 3],
-        change: impl FnOnce(&mut Terms<'_>),
-    ) -> Carried {
+        change: impl FnOnce(&mut Policy<'_>),
+    ) -> Merged {
         let (root, closed) = (self.at("root"), self.at("closed"));
         let is_writable = |path: &Path| path.starts_with(&root);
         let is_readable = |path: &Path| !path.starts_with(&closed);
-        let mut terms = Terms {
+        let mut policy = Policy {
             scope: Scope::Repository,
             top: Some(&root),
             is_writable: &is_writable,
@@ -44,13 +44,13 @@ impl Places {
             is_strict: false,
             others: &[],
         };
-        change(&mut terms);
-        carry(snapshot, view, real, &terms).unwrap()
+        change(&mut policy);
+        merge(snapshot, view, real, &policy).unwrap()
     }
 
-    pub(crate) fn carry_with_others(&self, texts: [&[u8]; 3], others: &[&[u8]]) -> Carried {
+    pub(crate) fn merge_with_others(&self, texts: [&[u8]; 3], others: &[&[u8]]) -> Merged {
         let (root, closed) = (self.at("root"), self.at("closed"));
-        let terms = Terms {
+        let policy = Policy {
             scope: Scope::Repository,
             top: Some(&root),
             is_writable: &|path| path.starts_with(&root),
@@ -60,10 +60,10 @@ impl Places {
             others,
         };
         let [snapshot, view, real] = texts;
-        carry(snapshot, view, real, &terms).unwrap()
+        merge(snapshot, view, real, &policy).unwrap()
     }
 
-    pub(crate) fn carry(&self, texts: [&[u8]; 3]) -> Carried {
+    pub(crate) fn merge(&self, texts: [&[u8]; 3]) -> Merged {
         self.carry_with(texts, |_| {})
     }
 }
@@ -71,17 +71,17 @@ impl Places {
 /// A text in which settings may name a remote.
 const ORIGIN: &str = "[remote \"origin\"]\n\turl = https://example.org/o.git\n";
 
-/// Whether what a command adds to a configuration is carried, all or nothing.
+/// Whether what a command adds to a configuration is merged, all or nothing.
 fn is_carried(text: &str) -> bool {
     let places = Places::new();
     let view = format!("{ORIGIN}{text}");
-    let carried = places.carry([ORIGIN, &view, ORIGIN].map(str::as_bytes));
-    assert_eq!(carried.changed_meanwhile, [""; 0]);
-    let Some(result) = carried.text else {
-        assert!(!carried.refused.is_empty(), "{text}");
+    let merged = places.merge([ORIGIN, &view, ORIGIN].map(str::as_bytes));
+    assert_eq!(merged.changed_meanwhile, [""; 0]);
+    let Some(result) = merged.text else {
+        assert!(!merged.refused.is_empty(), "{text}");
         return false;
     };
-    assert_eq!(carried.refused, [""; 0], "{text}: not one of them, or all");
+    assert_eq!(merged.refused, [""; 0], "{text}: not one of them, or all");
     let [view, result] = [view.as_bytes(), &result].map(|text| Config::parse(text).unwrap());
     assert_eq!(changes(&view, &result), [], "{text}");
     true
@@ -169,8 +169,8 @@ fn addresses_lead_to_servers_or_out_of_reach() {
     {
         for scheme in ["", "file://"] {
             let text = format!("[remote \"x\"]\n\turl = {scheme}{}", places.at(path).display());
-            let carried = places.carry([b"", text.as_bytes(), b""]);
-            assert_eq!(carried.text.is_some(), is_open, "{text}");
+            let merged = places.merge([b"", text.as_bytes(), b""]);
+            assert_eq!(merged.text.is_some(), is_open, "{text}");
         }
     }
 }
@@ -203,8 +203,8 @@ fn identities_are_no_lines_of_a_shell_or_a_terminal() {
             let places = Places::new();
             // What git itself refuses is not read at all.
             if Config::parse(text.as_bytes()).is_some() {
-                let carried = places.carry([ORIGIN, &text, ORIGIN].map(str::as_bytes));
-                assert_eq!((carried.text, carried.refused.len()), (None, 1), "{value:?}");
+                let merged = places.merge([ORIGIN, &text, ORIGIN].map(str::as_bytes));
+                assert_eq!((merged.text, merged.refused.len()), (None, 1), "{value:?}");
             }
         }
     }
@@ -226,14 +226,14 @@ fn what_a_repository_is_made_of_is_not_changed() {
         ("[core]\n", "[extensions]\n\tpreciousObjects = true\n[core]\n"),
     ] {
         let view = real.replace(from, to);
-        let carried = places.carry([real, &view, real].map(str::as_bytes));
-        assert_eq!((carried.text, carried.refused.len()), (None, 1), "{to}");
+        let merged = places.merge([real, &view, real].map(str::as_bytes));
+        assert_eq!((merged.text, merged.refused.len()), (None, 1), "{to}");
     }
     // What git writes by itself is no news.
     for (from, to) in [("version = 0", "version = 1"), ("filemode = true", "filemode = false")] {
         let view = real.replace(from, to);
-        let carried = places.carry([real, &view, real].map(str::as_bytes));
-        assert_eq!(carried, Carried::default(), "{to}");
+        let merged = places.merge([real, &view, real].map(str::as_bytes));
+        assert_eq!(merged, Merged::default(), "{to}");
     }
 }
 
@@ -242,8 +242,8 @@ fn an_extension_needs_its_file_to_be_held() {
     let places = Places::new();
     let texts = |text: &'static str| [&b""[..], text.as_bytes(), b""];
     let held = |text, holds| {
-        let carried = places.carry_with(texts(text), |terms| terms.holds_worktree_config = holds);
-        carried.text.is_some()
+        let merged = places.carry_with(texts(text), |policy| policy.holds_worktree_config = holds);
+        merged.text.is_some()
     };
     assert!(held("[extensions]\n\tworktreeConfig = true", true));
     assert!(!held("[extensions]\n\tworktreeConfig = true", false));
@@ -257,13 +257,13 @@ fn the_file_of_a_work_tree_names_no_remotes() {
     let view = "[core]\n\tsparseCheckout = true\n\tsparseCheckoutCone = true\n\tbare = false\n\
                 [user]\n\tname = A\n[branch \"m\"]\n\tremote = origin\n[remote \"origin\"]\n\turl = https://x/\n\
                 [extensions]\n\tworktreeConfig = true\n[remote]\n\tpushDefault = origin\n[submodule]\n\tactive = .\n";
-    let carried =
-        places.carry_with([b"", view.as_bytes(), b""], |terms| terms.scope = Scope::Worktree);
+    let merged =
+        places.carry_with([b"", view.as_bytes(), b""], |policy| policy.scope = Scope::Worktree);
     assert_eq!(
-        String::from_utf8(carried.text.unwrap()).unwrap(),
+        String::from_utf8(merged.text.unwrap()).unwrap(),
         "[core]\n\tsparseCheckout = true\n\tsparseCheckoutCone = true\n[user]\n\tname = A\n"
     );
-    assert_eq!(carried.refused.len(), 6);
+    assert_eq!(merged.refused.len(), 6);
 }
 
 #[test]
@@ -274,8 +274,8 @@ fn what_a_fetch_removes_is_a_copy() {
     for setting in ["[fetch]\n\tprune = true\n", "[remote \"origin\"]\n\tprune\n"] {
         for (real, is_carried) in [(origin, true), (&*mirror, false)] {
             let view = format!("{real}{setting}");
-            let carried = places.carry([real, &view, real].map(str::as_bytes));
-            assert_eq!(carried.text.is_some(), is_carried, "{view}");
+            let merged = places.merge([real, &view, real].map(str::as_bytes));
+            assert_eq!(merged.text.is_some(), is_carried, "{view}");
         }
     }
 }

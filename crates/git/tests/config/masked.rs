@@ -1,20 +1,20 @@
 //! Changes that are harmless by themselves, and a result that is not.
 
-use toolwright_git::config::{Carried, Told};
+use toolwright_git::config::{Merged, RemoteChange};
 
 use super::list::Places;
 
 const REAL: &str = "[remote \"origin\"]\n\turl = https://example.org/a.git\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\
                     [branch \"m\"]\n\tremote = origin\n\tmerge = refs/heads/m\n";
 
-fn carried(snapshot: &str, view: &str, real: &str) -> Carried {
-    Places::new().carry([snapshot, view, real].map(str::as_bytes))
+fn merged(snapshot: &str, view: &str, real: &str) -> Merged {
+    Places::new().merge([snapshot, view, real].map(str::as_bytes))
 }
 
 /// The command changes the view, and the person's file is what it was.
-fn changed(from: &str, to: &str) -> Carried {
+fn changed(from: &str, to: &str) -> Merged {
     assert!(REAL.contains(from), "{from}");
-    carried(REAL, &REAL.replace(from, to), REAL)
+    merged(REAL, &REAL.replace(from, to), REAL)
 }
 
 const URL: &str = "\turl = https://example.org/a.git\n";
@@ -23,7 +23,7 @@ const URL: &str = "\turl = https://example.org/a.git\n";
 fn a_refused_name_hides_no_name_that_stays() {
     // The view names another remote, so no name of it would be left there.
     let view = REAL.replace(URL, "").replace("remote = origin", "remote = bogus");
-    let result = carried(REAL, &view, REAL);
+    let result = merged(REAL, &view, REAL);
     assert_eq!(result.text, None);
     assert_eq!(result.refused, ["branch.m.remote", "remote.origin.url"]);
 }
@@ -38,7 +38,7 @@ fn a_remote_that_is_named_keeps_its_address() {
     assert_eq!(result.text, None);
     assert_eq!(result.refused, ["remote.origin.url", "remote.origin.fetch"]);
     // Together with what names it, it goes.
-    let result = carried(REAL, "", REAL);
+    let result = merged(REAL, "", REAL);
     assert_eq!(result.text, Some(Vec::new()));
     assert_eq!(result.refused, [""; 0]);
     for name in [
@@ -47,7 +47,7 @@ fn a_remote_that_is_named_keeps_its_address() {
         "[extensions]\n\tpartialClone = origin\n",
     ] {
         let real = format!("{remote}{name}");
-        let result = carried(&real, name, &real);
+        let result = merged(&real, name, &real);
         assert_eq!(result.text, None, "{name}");
     }
 }
@@ -60,7 +60,7 @@ fn several_values_hide_nothing() {
             .replace("\tremote = origin\n", values)
             .replace("[branch", "[remote \"x\"]\n\turl = https://x/\n[branch");
         let view = real.replace("[remote \"x\"]\n\turl = https://x/\n", "");
-        let result = carried(&real, &view, &real);
+        let result = merged(&real, &view, &real);
         assert_eq!((result.text, result.refused.len()), (None, 1), "{values}");
     }
     let result = changed(URL, &format!("{URL}\turl =\n"));
@@ -72,7 +72,7 @@ fn several_values_hide_nothing() {
     // A value that did not count does not become the one that counts.
     let real = "[core]\n\tfilemode = false\n\tfilemode = true\n";
     let view = "[core]\n\tfilemode = false\n";
-    assert_eq!(carried(real, view, real).text, None);
+    assert_eq!(merged(real, view, real).text, None);
 }
 
 #[test]
@@ -81,15 +81,15 @@ fn what_was_refused_before_does_not_count_as_there() {
     let evil = "[remote \"z/b\"]\n\turl = ./z/b\n";
     let snapshot = format!("{REAL}{evil}");
     let view = snapshot.replace("remote = origin", "remote = z/b");
-    let result = carried(&snapshot, &view, REAL);
+    let result = merged(&snapshot, &view, REAL);
     assert_eq!((result.text, result.refused), (None, vec!["branch.m.remote".to_owned()]));
     let view =
         snapshot.replace("url = ./z/b", "url = ./z/b\n\tfetch = +refs/heads/*:refs/remotes/z/b/*");
-    assert_eq!(carried(&snapshot, &view, REAL).text, None);
+    assert_eq!(merged(&snapshot, &view, REAL).text, None);
     // The person has taken the address away meanwhile.
     let real = REAL.replace(REAL.split("[branch").next().unwrap(), "");
     let view = format!("{REAL}[branch \"n\"]\n\tremote = origin\n");
-    assert_eq!(carried(REAL, &view, &real).text, None);
+    assert_eq!(merged(REAL, &view, &real).text, None);
 }
 
 #[test]
@@ -105,11 +105,11 @@ fn other_files_name_remotes_as_well() {
     let places = Places::new();
     let real = "[remote \"x\"]\n\turl = https://example.org/\n";
     let other: &[u8] = b"[branch \"m\"]\n\tpushRemote = x\n";
-    let carry = |others: &[&[u8]]| {
-        places.carry_with_others([real.as_bytes(), b"", real.as_bytes()], others)
+    let merge = |others: &[&[u8]]| {
+        places.merge_with_others([real.as_bytes(), b"", real.as_bytes()], others)
     };
-    assert_eq!(carry(&[other]).text, None);
-    assert!(carry(&[]).text.is_some());
+    assert_eq!(merge(&[other]).text, None);
+    assert!(merge(&[]).text.is_some());
 }
 
 #[test]
@@ -117,14 +117,14 @@ fn a_persons_own_settings_are_not_judged() {
     let real = "[branch \"m\"]\n\tremote = https://example.org/x\n[remote \"mine\"]\n\tpushurl = ext::x\n\
                 [alias]\n\tx = !x\n[core]\n\teditor = vi\n";
     let view = format!("{real}[user]\n\tname = A\n");
-    let result = carried(real, &view, real);
+    let result = merged(real, &view, real);
     assert_eq!(result.text, Some(view.into_bytes()));
     assert_eq!(result.refused, [""; 0]);
     // But they are not changed either, and what a person has changed meanwhile stays.
     let view = real.replace("vi", "x").replace("\tx = !x\n", "");
-    let result = carried(real, &view, real);
+    let result = merged(real, &view, real);
     assert_eq!((result.text, result.refused.len()), (None, 2));
-    let result = carried("", "[user]\n\tname = A\n", "[user]\n\tname = B\n");
+    let result = merged("", "[user]\n\tname = A\n", "[user]\n\tname = B\n");
     assert_eq!((result.text, result.changed_meanwhile), (None, vec!["user.name".to_owned()]));
 }
 
@@ -139,7 +139,7 @@ fn a_rule_of_the_person_leads_no_address_to_a_path() {
         ("https://other/../root/evil", true),
     ] {
         let view = format!("{rule}[remote \"x\"]\n\turl = {url}\n");
-        let result = places.carry([rule.as_bytes(), view.as_bytes(), rule.as_bytes()]);
+        let result = places.merge([rule.as_bytes(), view.as_bytes(), rule.as_bytes()]);
         assert_eq!(result.text.is_some(), is_carried, "{url}");
     }
 }
@@ -147,7 +147,7 @@ fn a_rule_of_the_person_leads_no_address_to_a_path() {
 #[test]
 fn changed_targets_are_told() {
     let evil = "https://evil.example.org/";
-    let told = |setting: &str, before: &[&str], after: &[&str], is_held| Told {
+    let change = |setting: &str, before: &[&str], after: &[&str], is_held| RemoteChange {
         setting: setting.into(),
         before: before.iter().map(|&it| it.into()).collect(),
         after: after.iter().map(|&it| it.into()).collect(),
@@ -162,36 +162,36 @@ fn changed_targets_are_told() {
     let merge = REAL.replace("merge = refs/heads/m", "merge = refs/heads/production");
     let url = "https://example.org/a.git";
     for (view, expected) in [
-        (&set, told("remote.origin.url", &[url], &[evil], false)),
-        (&push, told("remote.origin.pushurl", &[], &[evil], false)),
-        (&moved, told("branch.m.remote", &["origin"], &["evil"], false)),
-        (&default, told("remote.pushdefault", &[], &["evil"], false)),
-        (&branch, told("branch.m.pushremote", &[], &["evil"], false)),
-        (&merge, told("branch.m.merge", &["refs/heads/m"], &["refs/heads/production"], false)),
+        (&set, change("remote.origin.url", &[url], &[evil], false)),
+        (&push, change("remote.origin.pushurl", &[], &[evil], false)),
+        (&moved, change("branch.m.remote", &["origin"], &["evil"], false)),
+        (&default, change("remote.pushdefault", &[], &["evil"], false)),
+        (&branch, change("branch.m.pushremote", &[], &["evil"], false)),
+        (&merge, change("branch.m.merge", &["refs/heads/m"], &["refs/heads/production"], false)),
     ] {
         let places = Places::new();
         let texts = [REAL, view, REAL].map(str::as_bytes);
-        let result = places.carry(texts);
+        let result = places.merge(texts);
         assert!(result.text.is_some() && result.refused.is_empty(), "{view}");
-        assert_eq!(result.told, std::slice::from_ref(&expected), "{view}");
-        let strict = places.carry_with(texts, |terms| terms.is_strict = true);
-        assert_eq!(strict.told, [Told { is_held: true, ..expected }], "{view}");
+        assert_eq!(result.remotes, std::slice::from_ref(&expected), "{view}");
+        let strict = places.carry_with(texts, |policy| policy.is_strict = true);
+        assert_eq!(strict.remotes, [RemoteChange { is_held: true, ..expected }], "{view}");
         let text = String::from_utf8(strict.text.unwrap_or_default()).unwrap();
         assert!(text.is_empty() || text.starts_with(REAL), "{text}");
     }
     // One that goes, and one that comes in its place.
-    let gone = carried(REAL, "", REAL);
-    assert_eq!(gone.told, [told("remote.origin.url", &[url], &[], false)]);
+    let gone = merged(REAL, "", REAL);
+    assert_eq!(gone.remotes, [change("remote.origin.url", &[url], &[], false)]);
     let origin = format!("[remote \"origin\"]\n\turl = {evil}\n");
-    let again = carried("", &origin, "");
-    assert_eq!(again.told, [told("remote.origin.url", &[], &[evil], false)]);
+    let again = merged("", &origin, "");
+    assert_eq!(again.remotes, [change("remote.origin.url", &[], &[evil], false)]);
     // Another remote, and a new branch of it, say where they lead by themselves.
-    assert_eq!(carried(REAL, &format!("{REAL}{new}"), REAL).told, []);
+    assert_eq!(merged(REAL, &format!("{REAL}{new}"), REAL).remotes, []);
     let tracking = format!("{REAL}{new}[branch \"n\"]\n\tremote = evil\n\tmerge = refs/heads/n\n");
     assert_eq!(
-        carried(REAL, &tracking, REAL).told,
-        [told("branch.n.remote", &[], &["evil"], false)]
+        merged(REAL, &tracking, REAL).remotes,
+        [change("branch.n.remote", &[], &["evil"], false)]
     );
     let tracking = format!("{REAL}[branch \"n\"]\n\tremote = origin\n\tmerge = refs/heads/n\n");
-    assert_eq!(carried(REAL, &tracking, REAL).told, []);
+    assert_eq!(merged(REAL, &tracking, REAL).remotes, []);
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use toolwright_git::config::{ConfigError, New, Scope, Terms, fresh};
+use toolwright_git::config::{ConfigError, New, Policy, Scope, fresh};
 
 fn made(view: &str, new: &New<'_>) -> Result<(String, Vec<String>), ConfigError> {
-    let terms = Terms {
+    let policy = Policy {
         scope: Scope::Repository,
         top: Some(Path::new("/root/x")),
         is_writable: &|path| path.starts_with("/root"),
@@ -14,7 +14,7 @@ fn made(view: &str, new: &New<'_>) -> Result<(String, Vec<String>), ConfigError>
         is_strict: true,
         others: &[],
     };
-    let (text, refused) = fresh(view.as_bytes(), new, &terms)?;
+    let (text, refused) = fresh(view.as_bytes(), new, &policy)?;
     Ok((String::from_utf8(text).unwrap(), refused))
 }
 

@@ -1,6 +1,6 @@
 //! Settings that run programs, lead elsewhere, hide, publish, remove or break something.
 
-/// Settings of which none is carried.
+/// Settings of which none is merged.
 pub(crate) const REFUSED: &[&str] = &[
     "[core]\n\thooksPath = x",
     "[core]\n\tfsmonitor = x",

@@ -90,16 +90,16 @@ fn no_spelling_of_a_dangerous_setting_is_carried() {
     let places = Places::new();
     let real = b"[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://example.org/\n";
     let before = by_git(real).unwrap();
-    let (mut seen, mut carried) = (0, 0);
+    let (mut seen, mut merged) = (0, 0);
     for (section, subsection, key, value) in DANGEROUS {
         for text in spellings(section, subsection, key, value) {
             let view = [&real[..], &text].concat();
             for view in [&view, &text] {
                 let Some(after) = toolwright_git::config::Config::parse(view) else { continue };
                 seen += usize::from(!after.settings().is_empty());
-                let result = places.carry([real, view, real]);
+                let result = places.merge([real, view, real]);
                 let Some(result) = result.text else { continue };
-                carried += 1;
+                merged += 1;
                 for setting in by_git(&result).unwrap() {
                     let is_harmless = before.contains(&setting)
                         || setting.0.starts_with(b"user.")
@@ -110,7 +110,7 @@ fn no_spelling_of_a_dangerous_setting_is_carried() {
             }
         }
     }
-    assert!(seen > 500 && carried > 50, "{seen} {carried}");
+    assert!(seen > 500 && merged > 50, "{seen} {merged}");
 }
 
 #[test]
@@ -123,10 +123,10 @@ fn each_refused_setting_is_refused_beside_harmless_ones() {
             format!("{origin}{text}\n[user]\n\tname = A\n"),
             format!("\u{feff}{origin}{text}\r\n[user]\r\n\tname = A\r\n"),
         ] {
-            let carried = places.carry([origin, &view, origin].map(str::as_bytes));
-            let result = String::from_utf8(carried.text.unwrap()).unwrap();
+            let merged = places.merge([origin, &view, origin].map(str::as_bytes));
+            let result = String::from_utf8(merged.text.unwrap()).unwrap();
             assert_eq!(result, format!("{origin}[user]\n\tname = A\n"), "{text}");
-            assert!(!carried.refused.is_empty(), "{text}");
+            assert!(!merged.refused.is_empty(), "{text}");
         }
     }
 }

@@ -78,7 +78,7 @@ impl Apply<'_> {
         let (git, notes) = (self.git, &mut self.notes);
         let mut settings =
             Settings { git, transaction: &mut self.transaction, notes, work_tree: None };
-        self.is_empty &= !settings.carry_file(file, texts, whole, terms)?;
+        self.is_empty &= !settings.merge_file(file, texts, whole, terms)?;
         for (name, changed) in [(LEAD, &area.linked.lead), (LOCK, &area.linked.lock)] {
             if let Some(changed) = changed {
                 self.replace(area, name, changed)?;

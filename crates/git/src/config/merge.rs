@@ -26,7 +26,7 @@ pub enum Scope {
 
 /// What the answer depends on besides the settings.
 #[derive(Clone, Copy)]
-pub struct Terms<'t> {
+pub struct Policy<'t> {
     /// Which file it is.
     pub scope: Scope,
     /// Where relative addresses begin: the top of the work tree, if there is only one.
@@ -43,9 +43,9 @@ pub struct Terms<'t> {
     pub others: &'t [&'t [u8]],
 }
 
-impl fmt::Debug for Terms<'_> {
+impl fmt::Debug for Policy<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Terms");
+        let mut shown = formatter.debug_struct("Policy");
         shown.field("scope", &self.scope).field("top", &self.top).finish_non_exhaustive()
     }
 }
@@ -54,20 +54,20 @@ impl fmt::Debug for Terms<'_> {
 ///
 /// All texts are a command's, with whatever characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct RemoteChange {
     /// The name of the setting.
     pub setting: String,
     /// Its values before.
     pub before: Vec<String>,
     /// The values that the command has given it.
     pub after: Vec<String>,
-    /// Whether the command's change did not reach the person's file ([`Terms::is_strict`]).
+    /// Whether the command's change did not reach the person's file ([`Policy::is_strict`]).
     pub is_held: bool,
 }
 
 /// What becomes of a command's changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Carried {
+pub struct Merged {
     /// The new text of the person's file. `None`: it stays as it is.
     pub text: Option<Vec<u8>>,
     /// Names of settings that are not on the list, get another value, or would do harm beside the others.
@@ -75,10 +75,10 @@ pub struct Carried {
     /// Names of settings that the person has changed as well.
     pub changed_meanwhile: Vec<String>,
     /// Where fetches and pushes go that went elsewhere before.
-    pub told: Vec<Told>,
+    pub remotes: Vec<RemoteChange>,
 }
 
-/// Why nothing is carried.
+/// Why nothing is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// A file is longer than [`MAX_BYTES`].
@@ -102,16 +102,16 @@ pub enum ConfigError {
 }
 
 /// Applies what a command has changed, from `snapshot` to `view`, to the person's file `real`.
-pub fn carry(
+pub fn merge(
     snapshot: &[u8],
     view: &[u8],
     real: &[u8],
-    terms: &Terms<'_>,
-) -> Result<Carried, ConfigError> {
+    policy: &Policy<'_>,
+) -> Result<Merged, ConfigError> {
     let snapshot = parsed(snapshot, ConfigError::UnreadableOwn)?;
     let view = parsed(view, ConfigError::Unreadable)?;
     let real = parsed(real, ConfigError::UnreadableOwn)?;
-    carried(changes(&snapshot, &view), &real, terms)
+    merged(changes(&snapshot, &view), &real, policy)
 }
 
 pub(super) fn parsed(text: &[u8], unreadable: ConfigError) -> Result<Config, ConfigError> {
@@ -121,16 +121,16 @@ pub(super) fn parsed(text: &[u8], unreadable: ConfigError) -> Result<Config, Con
     Config::parse(text).ok_or(unreadable)
 }
 
-pub(super) fn carried(
+pub(super) fn merged(
     all: Vec<Change>,
     real: &Config,
-    terms: &Terms<'_>,
-) -> Result<Carried, ConfigError> {
+    policy: &Policy<'_>,
+) -> Result<Merged, ConfigError> {
     if all.len() > MAX_CHANGES {
         return Err(ConfigError::TooMany(all.len()));
     }
     let settings = remotes::settings(real);
-    let others: Vec<Settings> = terms
+    let others: Vec<Settings> = policy
         .others
         .iter()
         .filter_map(|text| Config::parse(text))
@@ -142,7 +142,8 @@ pub(super) fn carried(
         if now == change.after || is_without_meaning(&change) {
             continue;
         }
-        if !is_listed(&change, terms) || !is_harmless_address(&change, &settings, &others, terms) {
+        if !is_listed(&change, policy) || !is_harmless_address(&change, &settings, &others, policy)
+        {
             refused.push(change);
         } else if now == change.before {
             wanted.push(change);
@@ -150,25 +151,25 @@ pub(super) fn carried(
             meanwhile.push(change);
         }
     }
-    let mut told = Vec::new();
-    if terms.is_strict {
+    let mut remote_changes = Vec::new();
+    if policy.is_strict {
         wanted.retain(|change| {
-            let held = remotes::told(change, &settings).filter(|told| told.is_held);
+            let held = remotes::remote_change(change, &settings).filter(|change| change.is_held);
             let is_free = held.is_none();
-            told.extend(held);
+            remote_changes.extend(held);
             is_free
         });
     }
     let wanted = remotes::without_problems(wanted, &settings, &others, &mut refused);
-    let news = wanted.iter().filter_map(|change| remotes::told(change, &settings));
-    told.extend(news.map(|told| Told { is_held: false, ..told }));
+    let news = wanted.iter().filter_map(|change| remotes::remote_change(change, &settings));
+    remote_changes.extend(news.map(|change| RemoteChange { is_held: false, ..change }));
     let text = if wanted.is_empty() {
         None
     } else {
         Some(with_changes(real, &wanted).ok_or(ConfigError::NotWritten)?)
     };
     let (refused, changed_meanwhile) = (names(&refused), names(&meanwhile));
-    Ok(Carried { text, refused, changed_meanwhile, told })
+    Ok(Merged { text, refused, changed_meanwhile, remotes: remote_changes })
 }
 
 /// What git writes by itself and what says nothing outside: the format that it raises together with an
@@ -187,7 +188,7 @@ fn is_harmless_address(
     change: &Change,
     real: &Settings,
     others: &[Settings],
-    terms: &Terms<'_>,
+    policy: &Policy<'_>,
 ) -> bool {
     let is_of_submodule = change.name.starts_with(b"submodule.") && change.name.ends_with(b".url");
     let is_of_remote = remote_of(&change.name).is_some_and(|(_, key)| key.ends_with(b"url"));
@@ -196,7 +197,7 @@ fn is_harmless_address(
     }
     let all: Vec<&Settings> = others.iter().chain([real]).collect();
     let new = change.after.iter().filter(|value| !change.before.contains(value));
-    new.flatten().all(|url| remotes::stays_harmless(url, &all, terms))
+    new.flatten().all(|url| remotes::stays_harmless(url, &all, policy))
 }
 
 fn names(changes: &[Change]) -> Vec<String> {

@@ -7,7 +7,7 @@
 //! below it is moved to its place, `HEAD` last, because git takes nothing without a `HEAD` for a repository. No
 //! command can write in the host's directory, so both names are the host's own.
 
-mod lent;
+mod borrowed_objects;
 mod publish;
 mod skeleton;
 
@@ -17,7 +17,7 @@ use crate::refs::{self, Head};
 use crate::upper::Upper;
 
 use super::apply::NotWritten;
-use super::modules::Left;
+use super::modules::Budget;
 use super::read::Failure;
 use super::{Note, Snapshot, Terms, try_import};
 use skeleton::Judged;
@@ -43,7 +43,7 @@ pub struct Made {
 /// it is accepted, or the directory is empty.
 #[must_use]
 pub fn create(git: &Directory, content: &Directory, new: &New<'_>, terms: &Terms<'_>) -> Made {
-    match make(git, content, new, terms, &mut Left::all()) {
+    match make(git, content, new, terms, &mut Budget::all()) {
         Ok(Some(notes)) => Made { is_made: true, notes, is_waiting: false },
         Ok(None) => Made::default(),
         Err(NotWritten::Locked(path)) => {
@@ -62,7 +62,7 @@ pub(super) fn make(
     content: &Directory,
     new: &New<'_>,
     terms: &Terms<'_>,
-    left: &mut Left,
+    budget: &mut Budget,
 ) -> Result<Option<Vec<Note>>, NotWritten> {
     if content.entries(".", 1).is_ok_and(|entries| entries.is_none_or(|all| all.is_empty())) {
         return Ok(None);
@@ -75,7 +75,7 @@ pub(super) fn make(
         return Err(NotWritten::Locked(publish::NEW.into()));
     };
     // Dropped without being published, the staging directory is removed.
-    let notes = fill(staging.directory(), &upper, &judged, terms, left)?;
+    let notes = fill(staging.directory(), &upper, &judged, terms, budget)?;
     staging.publish()?;
     Ok(Some(notes))
 }
@@ -85,7 +85,7 @@ fn fill(
     upper: &Upper,
     judged: &Judged,
     terms: &Terms<'_>,
-    left: &mut Left,
+    budget: &mut Budget,
 ) -> Result<Vec<Note>, NotWritten> {
     judged.write(git)?;
     let mut snapshot =
@@ -96,9 +96,9 @@ fn fill(
     if !judged.refused.is_empty() {
         notes.push(Note::SettingsRefused(judged.refused.clone()));
     }
-    left.is_new = true;
-    let imported = try_import(git, &snapshot, upper.directory(), terms, left);
-    left.is_new = false;
+    budget.is_new = true;
+    let imported = try_import(git, &snapshot, upper.directory(), terms, budget);
+    budget.is_new = false;
     let imported = imported?;
     if let Some(reason) = imported.iter().find_map(failure) {
         return Err(Failure::Unreadable(reason).into());

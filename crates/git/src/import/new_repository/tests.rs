@@ -79,7 +79,12 @@ fn child_that_recovers() {
 /// Runs a test in a process of its own, which is killed after so many steps. `true`: it was killed.
 fn run_child(name: &str, place: &Path, steps: u32) -> bool {
     let status = Command::new(std::env::current_exe().expect("a path"))
-        .args([&format!("import::made::tests::{name}"), "--exact", "--ignored", "--test-threads=1"])
+        .args([
+            &format!("import::new_repository::tests::{name}"),
+            "--exact",
+            "--ignored",
+            "--test-threads=1",
+        ])
         .env(STEP, steps.to_string())
         .env(PLACE, place)
         .stdout(Stdio::null())

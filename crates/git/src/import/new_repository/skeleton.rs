@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 
-use super::lent;
+use super::borrowed_objects;
 use crate::config::{self, Config, New, Scope};
 use crate::directory::Directory;
 use crate::import::Terms;
@@ -49,7 +49,7 @@ impl Judged {
             }
         }
         let view = upper.read("config", MAX_CONFIG)?.unwrap_or_default();
-        let config_terms = config::Terms {
+        let config_policy = config::Policy {
             scope: Scope::Repository,
             top: terms.top.as_deref(),
             is_writable: &terms.is_writable,
@@ -63,11 +63,11 @@ impl Judged {
                 "it is a clone with a filter, which lacks objects that git would fetch",
             ));
         }
-        let fresh = config::fresh(&view, new, &config_terms);
+        let fresh = config::fresh(&view, new, &config_policy);
         let (config, refused) = fresh.map_err(|error| failed(&format!("its settings: {error}")))?;
         let head = upper.read("HEAD", MAX_HEAD)?.and_then(|text| Head::parse(&text).ok());
         let head = head.ok_or_else(|| failed("it is no repository: HEAD leads nowhere"))?;
-        let lenders = lent::lenders(upper, terms)?;
+        let lenders = borrowed_objects::lenders(upper, terms)?;
         let shallow = upper.read("shallow", MAX_SHALLOW)?;
         if shallow.as_deref().is_some_and(|text| !is_list_of_commits(text)) {
             return Err(failed("its list of commits without parents is none"));
@@ -104,7 +104,7 @@ impl Judged {
         write("HEAD", &head)?;
         for lender in &self.lenders {
             let objects = git.below("objects")?.ok_or_else(|| failed("it is gone"))?;
-            lent::link_all(lender, &objects)?;
+            borrowed_objects::link_all(lender, &objects)?;
         }
         Ok(())
     }
