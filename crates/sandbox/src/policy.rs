@@ -25,7 +25,7 @@ pub mod stores;
 mod trail;
 
 pub use denied::led_to;
-pub use git::follows::{Follows, Lead, LeadKind, follows};
+pub use git::follows::{Follows, GitReference, GitReferenceKind, follows};
 pub use grants::{
     ClosedNames, GrantError, GrantProblem, Grants, NamedGrant, RequestedPath, RequestedPaths,
     Resolved, refuse_led_out,

@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use super::same;
 
 /// A file that leads elsewhere is no longer than a path.
-const MAX_LOCK_WAIT: usize = 4 << 10;
+const MAX_POINTER_BYTES: usize = 4 << 10;
 
 /// A directory that git takes for a repository, or that it shares with one.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ fn text(root: BorrowedFd<'_>, path: &Path, prefix: &[u8]) -> Option<PathBuf> {
     if !FileType::from_raw_mode(stat.st_mode).is_file() {
         return None;
     }
-    let mut bytes = [0; MAX_LOCK_WAIT];
+    let mut bytes = [0; MAX_POINTER_BYTES];
     let length = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut bytes[..])).ok()?;
     let path = bytes[..length].strip_prefix(prefix)?.trim_ascii_end();
     (!path.contains(&0)).then(|| PathBuf::from(OsStr::from_bytes(path)))

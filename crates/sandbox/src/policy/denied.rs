@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use toolwright_git::repository::DOT_GIT;
 
 use super::absent::Absent;
-use super::git::{self, follows::LeadKind};
+use super::git::{self, follows::GitReferenceKind};
 use super::presets;
 use super::trail::Trail;
 use super::{Follows, Options, absolute, follows};
@@ -42,7 +42,7 @@ pub(super) struct Repository {
 #[must_use]
 pub fn led_to(top: &Path, guards: (bool, bool), follows: &Follows) -> Vec<PathBuf> {
     let mut denied = Denied::default();
-    denied.add_leads(top, guards, follows, |_| true);
+    denied.add_references(top, guards, follows, |_| true);
     denied.protected.extend(denied.set_aside);
     denied.protected
 }
@@ -83,7 +83,7 @@ impl Denied {
             };
             let tops = [options.root].into_iter().chain(writable.iter().map(PathBuf::as_path));
             for top in tops.filter(|top| !is_of_fork(top)) {
-                denied.add_leads(top, guards, &follows(top), is_writable);
+                denied.add_references(top, guards, &follows(top), is_writable);
             }
         }
         denied.hooks.sort_unstable();
@@ -143,29 +143,29 @@ impl Denied {
     }
 
     /// What git is led to in a working tree.
-    fn add_leads(
+    fn add_references(
         &mut self,
         top: &Path,
         (hooks, config): (bool, bool),
         follows: &Follows,
         is_writable: impl Fn(&Path) -> bool + Copy,
     ) {
-        for lead in &follows.leads {
-            let is_guarded = if lead.kind == LeadKind::Hooks { hooks } else { config };
+        for reference in &follows.references {
+            let is_guarded = if reference.kind == GitReferenceKind::Hooks { hooks } else { config };
             if !is_guarded {
                 continue;
             }
-            let trail = self.trail(&lead.path, top);
-            match lead.kind {
-                LeadKind::Hooks => self.add_hooks(trail, top, is_writable),
-                LeadKind::Included => self.add_led_to(trail, is_writable),
-                LeadKind::Program if !trail.exists => {
+            let trail = self.trail(&reference.path, top);
+            match reference.kind {
+                GitReferenceKind::Hooks => self.add_hooks(trail, top, is_writable),
+                GitReferenceKind::Included => self.add_led_to(trail, is_writable),
+                GitReferenceKind::Program if !trail.exists => {
                     // A name alone is a program of the system.
-                    if lead.path.parent() != Some(top) {
+                    if reference.path.parent() != Some(top) {
                         self.add_led_to(trail, is_writable);
                     }
                 }
-                LeadKind::Program | LeadKind::Named => {
+                GitReferenceKind::Program | GitReferenceKind::Named => {
                     if trail.end.metadata().is_ok_and(|found| found.is_file()) {
                         self.add_led_to(trail, is_writable);
                     }

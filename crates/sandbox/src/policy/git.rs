@@ -25,7 +25,7 @@ const COMMON: &str = "commondir";
 const WORKTREE_CONFIG: &str = "config.worktree";
 
 /// No file that leads elsewhere is longer than a path.
-const MAX_LINK_BYTES: u64 = 4 << 10;
+const MAX_POINTER_BYTES: u64 = 4 << 10;
 /// How many entries of a directory of hooks are looked at.
 const MAX_HOOKS: usize = 512;
 /// How many submodules are looked at, and how deep their directories lie.
@@ -173,7 +173,7 @@ fn led_to(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
 
 /// The path in a file, relative to the directory of the file.
 fn path_in(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
-    let text = read(file, MAX_LINK_BYTES)?;
+    let text = read(file, MAX_POINTER_BYTES)?;
     let path = text.strip_prefix(prefix)?.trim_ascii_end();
     Some(file.parent()?.join(OsStr::from_bytes(path)))
 }

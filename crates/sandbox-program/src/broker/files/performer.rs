@@ -33,20 +33,20 @@ pub(super) enum Answer {
     Opened(OwnedFd, bool),
     /// As [`Answer::Opened`], with a new file.
     Made(OwnedFd, bool, Made),
-    Later(Late),
+    Later(DeferredCall),
 }
 
 /// A call that another process has to do its part of.
 #[derive(Debug)]
-pub(super) struct Late {
+pub(super) struct DeferredCall {
     pub(super) id: u64,
     /// Without one, the caller has the usual rights.
     identity: Option<Identity>,
-    kind: LateKind,
+    kind: DeferredKind,
 }
 
 #[derive(Debug)]
-enum LateKind {
+enum DeferredKind {
     /// It opens what the other has to open as well. What it opens may be closed on exec.
     Opens(Waiting, bool),
     /// It connects to a server that takes no more connections at the moment.
@@ -68,9 +68,11 @@ impl Answer {
             Performed::Made(opened, closes_on_exec, place) => {
                 Self::Made(opened, closes_on_exec, Made { identity, place })
             }
-            Performed::Later(waiting, closes_on_exec) => {
-                Self::Later(Late { id, identity, kind: LateKind::Opens(waiting, closes_on_exec) })
-            }
+            Performed::Later(waiting, closes_on_exec) => Self::Later(DeferredCall {
+                id,
+                identity,
+                kind: DeferredKind::Opens(waiting, closes_on_exec),
+            }),
         }
     }
 
@@ -79,9 +81,11 @@ impl Answer {
         match met {
             Met::Done => Some(Self::Done),
             Met::Elsewhere => None,
-            Met::Later(pending) => {
-                Some(Self::Later(Late { id, identity, kind: LateKind::Connects(pending) }))
-            }
+            Met::Later(pending) => Some(Self::Later(DeferredCall {
+                id,
+                identity,
+                kind: DeferredKind::Connects(pending),
+            })),
         }
     }
 }
@@ -193,14 +197,14 @@ impl Performer {
     }
 
     /// Tries again what could not be done at once.
-    pub(super) fn try_again(&self, late: Late) -> Result<Answer, Errno> {
-        let Late { id, identity, kind } = late;
+    pub(super) fn try_again(&self, deferred: DeferredCall) -> Result<Answer, Errno> {
+        let DeferredCall { id, identity, kind } = deferred;
         match kind {
-            LateKind::Opens(waiting, closes_on_exec) => {
+            DeferredKind::Opens(waiting, closes_on_exec) => {
                 let opened = self.with(identity.as_ref(), || waiting.try_open())?;
                 Ok(Answer::of(Performed::of(opened, closes_on_exec), id, identity))
             }
-            LateKind::Connects(pending) => {
+            DeferredKind::Connects(pending) => {
                 let met = self.as_peer(identity.as_ref(), || pending.try_again())?;
                 Answer::of_socket(met, id, identity).ok_or(Errno::NOSYS)
             }

@@ -11,7 +11,7 @@ use toolwright_sandbox::refused_git::RefusedGit;
 
 use super::call::{changes, is_file_call, makes_device};
 use super::modes::is_mode_call;
-use super::performer::{Answer, Late, Performer};
+use super::performer::{Answer, DeferredCall, Performer};
 use crate::broker::listener::{Handed, Listener, Notification};
 use crate::filter::{priority, reported};
 use crate::reaped::Stopped;
@@ -62,7 +62,7 @@ struct State {
 /// How long a call is left alone that waits for another process.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 /// How many calls may wait for other processes. Each costs the worker descriptors.
-const MAX_LATE: usize = 256;
+const MAX_DEFERRED: usize = 256;
 /// How long before its end a command was refused what it failed of, also on a machine that is busy.
 const RECENT: Duration = Duration::from_secs(2);
 /// More refusals are dropped.
@@ -107,9 +107,9 @@ impl Session {
 
     /// Answers until no process is left that could call.
     pub(super) fn serve(&self, performer: &Performer) {
-        let mut late = Vec::new();
+        let mut deferred = Vec::new();
         loop {
-            let pause = if late.is_empty() { None } else { Some(&PAUSE) };
+            let pause = if deferred.is_empty() { None } else { Some(&PAUSE) };
             let mut polled = [
                 PollFd::from_borrowed_fd(self.listener.descriptor(), PollFlags::IN),
                 PollFd::new(&self.bells.stops, PollFlags::IN),
@@ -129,7 +129,7 @@ impl Session {
                     Ok(Some(notification)) => {
                         performer.attend();
                         match self.answer(performer, notification) {
-                            Some(one) if late.len() < MAX_LATE => late.push(one),
+                            Some(one) if deferred.len() < MAX_DEFERRED => deferred.push(one),
                             Some(one) => self.listener.answer(one.id, Err(Errno::AGAIN)),
                             None => {}
                         }
@@ -140,11 +140,11 @@ impl Session {
             } else if !events.is_empty() {
                 return;
             }
-            if !late.is_empty() {
+            if !deferred.is_empty() {
                 let _busy = Busy::begin(self);
-                late.retain(|late: &Late| self.listener.is_valid(late.id));
-                let again = std::mem::take(&mut late);
-                late.extend(again.into_iter().filter_map(|one| {
+                deferred.retain(|deferred: &DeferredCall| self.listener.is_valid(deferred.id));
+                let again = std::mem::take(&mut deferred);
+                deferred.extend(again.into_iter().filter_map(|one| {
                     let id = one.id;
                     self.end_call(performer, id, performer.try_again(one))
                 }));
@@ -153,7 +153,7 @@ impl Session {
     }
 
     /// Returns the call if it cannot end yet.
-    fn answer(&self, performer: &Performer, notification: Notification) -> Option<Late> {
+    fn answer(&self, performer: &Performer, notification: Notification) -> Option<DeferredCall> {
         if let Some(change) = changes(&notification) {
             // Noted before the call is made, so that nobody who has other rights is taken for one of the usual rights.
             performer.note(change);
@@ -214,10 +214,10 @@ impl Session {
         performer: &Performer,
         id: u64,
         result: Result<Answer, Errno>,
-    ) -> Option<Late> {
+    ) -> Option<DeferredCall> {
         let result = match result {
             Ok(Answer::Done) => Ok(()),
-            Ok(Answer::Later(late)) => return Some(late),
+            Ok(Answer::Later(deferred)) => return Some(deferred),
             Ok(Answer::Opened(opened, closes_on_exec)) => {
                 match self.listener.answer_with(id, opened, closes_on_exec) {
                     Ok(()) => return None,

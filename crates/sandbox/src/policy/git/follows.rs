@@ -44,21 +44,21 @@ pub struct Follows {
     /// Included configurations below the root, outside of its repository.
     pub files: Vec<PathBuf>,
     /// All of it, wherever it lies.
-    pub leads: Vec<Lead>,
+    pub references: Vec<GitReference>,
 }
 
 /// A path that git is led to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lead {
+pub struct GitReference {
     /// What git does there.
-    pub kind: LeadKind,
+    pub kind: GitReferenceKind,
     /// The path as it is named: absolute, without `.` and `..`.
     pub path: PathBuf,
 }
 
 /// What git does at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LeadKind {
+pub enum GitReferenceKind {
     /// It runs hooks in this directory.
     Hooks,
     /// It reads this configuration.
@@ -140,7 +140,7 @@ fn find(root: &Path, scopes: &Scopes) -> Known {
         finder.configuration(&directory.join(WORKTREE_CONFIG), 0);
         // Those of a repository in the root are protected with it.
         if finder.top != root {
-            finder.lead(LeadKind::Hooks, common.join("hooks"));
+            finder.refer(GitReferenceKind::Hooks, common.join("hooks"));
         }
     }
     Known { scopes: scopes.clone(), read: finder.read, follows: Arc::new(finder.follows) }
@@ -191,14 +191,14 @@ impl Finder<'_> {
                 if let Some(below) = self.below_root(&hooks) {
                     add(&mut self.follows.hooks, below);
                 }
-                self.lead(LeadKind::Hooks, hooks);
+                self.refer(GitReferenceKind::Hooks, hooks);
             } else if is_include(&setting.name) {
                 let Some(above) = file.parent() else { continue };
                 let included = plain(&above.join(path));
                 if let Some(below) = self.below_root(&included) {
                     add(&mut self.follows.files, below);
                 }
-                self.lead(LeadKind::Included, included.clone());
+                self.refer(GitReferenceKind::Included, included.clone());
                 if depth < MAX_DEPTH {
                     self.configuration(&included, depth + 1);
                 }
@@ -207,17 +207,17 @@ impl Finder<'_> {
                 // Some programs begin where git was called.
                 for directory in [self.top, self.root] {
                     for path in named.paths(directory, self.scopes) {
-                        self.lead(named.kind, path);
+                        self.refer(named.kind, path);
                     }
                 }
             }
         }
     }
 
-    fn lead(&mut self, kind: LeadKind, path: PathBuf) {
-        let all = &mut self.follows.leads;
+    fn refer(&mut self, kind: GitReferenceKind, path: PathBuf) {
+        let all = &mut self.follows.references;
         if all.len() < MAX_LEADS && !all.iter().any(|known| known.path == path) {
-            all.push(Lead { kind, path });
+            all.push(GitReference { kind, path });
         }
     }
 

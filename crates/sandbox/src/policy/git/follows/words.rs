@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use toolwright_git::config::is_known;
 
 use super::scopes::Scopes;
-use super::{LeadKind, plain};
+use super::{GitReferenceKind, plain};
 
 /// A longer value is looked at as far as this.
 const MAX_BYTES: usize = 16 << 10;
@@ -46,7 +46,7 @@ const OF_PROGRAMS: [&[u8]; 22] = [
 /// The words of a value.
 #[derive(Debug, Default)]
 pub(super) struct Named {
-    pub(super) kind: LeadKind,
+    pub(super) kind: GitReferenceKind,
     words: Vec<Vec<u8>>,
     /// Of those behind a variable, from each of their parts on.
     ends: Vec<Vec<u8>>,
@@ -64,7 +64,7 @@ pub(super) fn named(name: &[u8], value: &[u8]) -> Named {
         None => name.starts_with(part),
     };
     let is_program = OF_PROGRAMS.iter().any(is_part);
-    let kind = if is_program { LeadKind::Program } else { LeadKind::Named };
+    let kind = if is_program { GitReferenceKind::Program } else { GitReferenceKind::Named };
     let mut named = Named { kind, ..Named::default() };
     let value = &value[..value.len().min(MAX_BYTES)];
     for word in words(value) {
