@@ -155,7 +155,7 @@ impl Fork {
             };
             set.run_watched(&options, cancel, content, &mut watch)?;
         }
-        // Inner ones first. One that is not empty holds what somebody else has put there.
+        // Inner ones first. One that is not empty holds files of another program.
         for change in changes.iter().rev() {
             match (change.entry, change.kind) {
                 (EntryKind::Directory, ChangeKind::Created) => make_directories(self, change),
@@ -192,14 +192,14 @@ enum NotWritten {
     Unread(ForkError),
 }
 
-/// Looks at the base once more when the engine has read what it is about to replace.
+/// Checks the base again after the engine has read the files to replace.
 struct Unmoved<'a> {
     fork: &'a Fork,
     changes: &'a [Change],
     /// Those that are no directories.
     files: &'a [&'a Change],
     merges: &'a [Merge],
-    /// Where it was noted what is about to be changed.
+    /// The undo note.
     note: &'a mut Option<PathBuf>,
 }
 

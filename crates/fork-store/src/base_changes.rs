@@ -8,7 +8,7 @@ use toolwright_fs::{ChangeLimits, FsError, FsErrorKind};
 pub(crate) const LIMITS: ChangeLimits =
     ChangeLimits { files: 100_000, file_bytes: 256 << 20, total_bytes: 1 << 30 };
 
-/// The path that somebody else has changed in the meantime.
+/// The path that another program has changed in the meantime.
 pub(crate) fn lost_race(error: &FsError) -> Option<PathBuf> {
     let is_lost =
         matches!(error.kind, FsErrorKind::Conflict | FsErrorKind::Exists | FsErrorKind::NotFound);

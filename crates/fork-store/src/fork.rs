@@ -10,11 +10,11 @@ use toolwright_fs::{FileIdentity, Root, remove_tree};
 use toolwright_git::directory::Directory;
 
 use crate::ancestors::{Ancestor, Ancestors};
+use crate::base_state::{BaseState, note};
 use crate::changes::Changes;
 use crate::commits::{self, Commits};
 use crate::diff::Diff;
 use crate::error::{ForkError, Result};
-use crate::known::{Known, note};
 use crate::manifest::Manifest;
 use crate::record::Record;
 use crate::store::{COMMITS, GONE, Store, UPPER};
@@ -32,7 +32,7 @@ pub struct Fork {
     /// The base itself, which is never written through this.
     pub(crate) base_fd: OwnedFd,
     pub(crate) upper: OwnedFd,
-    manifest: Mutex<Known>,
+    manifest: Mutex<BaseState>,
     ancestors: Mutex<Ancestors>,
     /// The root of the fork where this process has it open.
     pub(crate) mounted: OnceLock<Arc<OwnedFd>>,
@@ -52,19 +52,19 @@ impl Store {
         if self.is_damaged(id) {
             return Err(ForkError::Damaged { id: id.to_owned() });
         }
-        Fork::at(self, id, Some(lock), Known::noted(&self.directory(id)?, id)?)
+        Fork::at(self, id, Some(lock), BaseState::noted(&self.directory(id)?, id)?)
     }
 
     /// A fork to compare, whether a process has it open or not.
     pub fn look(&self, id: &str) -> Result<Fork> {
         match self.try_lock(id) {
             Err(ForkError::Busy { .. }) => {
-                let known = Known::noted(&self.directory(id)?, id)?;
-                Fork::at(self, id, None, known)
+                let state = BaseState::noted(&self.directory(id)?, id)?;
+                Fork::at(self, id, None, state)
             }
             Ok(lock) if !self.is_damaged(id) => {
-                let known = Known::noted(&self.directory(id)?, id)?;
-                Fork::at(self, id, Some(lock), known)
+                let state = BaseState::noted(&self.directory(id)?, id)?;
+                Fork::at(self, id, Some(lock), state)
             }
             Ok(_) => Err(ForkError::Damaged { id: id.to_owned() }),
             Err(error) => Err(error),
@@ -80,7 +80,12 @@ impl Store {
 }
 
 impl Fork {
-    pub(crate) fn at(store: &Store, id: &str, lock: Option<File>, known: Known) -> Result<Self> {
+    pub(crate) fn at(
+        store: &Store,
+        id: &str,
+        lock: Option<File>,
+        state: BaseState,
+    ) -> Result<Self> {
         let directory = store.directory(id)?;
         let failed = |name: &str| ForkError::io(&directory.join(name), "reading");
         let damaged = || ForkError::Damaged { id: id.to_owned() };
@@ -105,7 +110,7 @@ impl Fork {
             base,
             base_fd,
             upper,
-            manifest: Mutex::new(known),
+            manifest: Mutex::new(state),
             protected: Arc::clone(&store.protected),
             label,
             max_bytes,
@@ -116,8 +121,8 @@ impl Fork {
 
     /// Does something with what the base was. Waits until that is known.
     pub(crate) fn with_manifest<T>(&self, use_it: impl FnOnce(&mut Manifest) -> T) -> Result<T> {
-        let mut known = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
-        known.manifest(&self.id).map(use_it)
+        let mut base_state = self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
+        base_state.manifest(&self.id).map(use_it)
     }
 
     /// Its name.

@@ -13,7 +13,7 @@ use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
 use toolwright_git::name::is_git_directory_name;
 
-use crate::moment::Moment;
+use crate::timestamp::Timestamp;
 use crate::tree;
 
 const TITLE: &[u8] = b"toolwright fork manifest 1\n";
@@ -92,11 +92,10 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Keeps what was not changed after a moment. Of what was changed later it is not known what it was at that
-    /// moment, because it may have been looked at after the change.
-    pub(crate) fn settle(&mut self, moment: Moment) {
+    /// Drops entries that changed after the moment: they may have been read after the change.
+    pub(crate) fn settle(&mut self, timestamp: Timestamp) {
         for print in self.0.values_mut() {
-            let is_later = moment.is_before(print.changed);
+            let is_later = timestamp.is_before(print.changed);
             *print = match print.kind {
                 DIRECTORY if is_later => Print { kind: MOVING, ..NOTHING },
                 DIRECTORY => Print { kind: DIRECTORY, ..NOTHING },
@@ -253,15 +252,15 @@ mod tests {
             std::fs::create_dir(place.path().join(name)).expect("made");
             std::fs::write(place.path().join(name).join("a"), "1").expect("written");
         }
-        let moment = Moment::now();
-        moment.wait();
+        let timestamp = Timestamp::now();
+        timestamp.wait();
         std::fs::write(place.path().join("written/a"), "2").expect("written");
         std::fs::remove_file(place.path().join("removed/a")).expect("removed");
         std::fs::remove_dir_all(place.path().join("around/gone")).expect("removed");
         std::fs::write(place.path().join("new"), "2").expect("written");
         let base = tree::open(place.path()).expect("open");
         let mut manifest = Manifest::look(base.as_fd()).expect("read");
-        manifest.settle(moment);
+        manifest.settle(timestamp);
         let is_as_it_was = |path: &str| {
             let now = tree::look_below(base.as_fd(), Path::new(path)).expect("looked");
             manifest.is_as_it_was(Path::new(path), now.as_ref())
@@ -282,10 +281,10 @@ mod tests {
         for round in 0..20 {
             std::fs::write(&file, format!("{round:3}")).expect("written");
             let base = tree::open(place.path()).expect("open");
-            let moment = Moment::now();
+            let timestamp = Timestamp::now();
             let mut manifest = Manifest::look(base.as_fd()).expect("read");
-            manifest.settle(moment);
-            moment.wait();
+            manifest.settle(timestamp);
+            timestamp.wait();
             let now = || tree::look_below(base.as_fd(), Path::new("a")).expect("looked");
             assert!(manifest.is_as_it_was(Path::new("a"), now().as_ref()));
             // The same length.

@@ -12,13 +12,13 @@ use toolwright_exec::root_fork::{Holder, NoFork, RootFork};
 use toolwright_fs::{DirectoryGrant, FileIdentity, is_on_local, remove_tree};
 use toolwright_sandbox::wire::ForkOrder;
 
+use crate::base_state::{BaseState, look};
 use crate::error::{ForkError, Result, Unavailable};
 use crate::fork::{Fork, remove};
-use crate::keeper::Keeper;
-use crate::known::{Known, look};
-use crate::moment::Moment;
 use crate::record::{MAX_BYTES, Record};
+use crate::scanner::Scanner;
 use crate::store::{LOCK, NEW, RECORD, STATE, Store, UPPER, WORK, boot, new_file, new_id, now_ms};
+use crate::timestamp::Timestamp;
 use crate::{mounts, tree};
 
 /// A fork that tools and commands work in.
@@ -26,7 +26,7 @@ use crate::{mounts, tree};
 pub struct OpenFork {
     fork: Arc<Fork>,
     mount: Arc<RootFork>,
-    keeper: Keeper,
+    scanner: Scanner,
 }
 
 impl Store {
@@ -67,25 +67,25 @@ impl Store {
         (path, base, identity): (&Path, OwnedFd, FileIdentity),
         holder: Holder,
     ) -> Result<OpenFork> {
-        let moment = Moment::now();
+        let timestamp = Timestamp::now();
         let directory = self.directory(id)?;
         // The clock of another machine says nothing of what was first: everything is looked at before anything can
         // change the fork.
         let is_local = is_on_local(path);
-        let known = if is_local {
+        let base_state = if is_local {
             let fd = base.try_clone().map_err(ForkError::io(path, "opening the base"))?;
             let looking = thread::Builder::new()
                 .name("toolwright-fork".to_owned())
-                .spawn(move || look(&directory, &fd, moment))
+                .spawn(move || look(&directory, &fd, timestamp))
                 .map_err(ForkError::io(path, "starting a thread"))?;
-            Known::Looking(Some(looking))
+            BaseState::Looking(Some(looking))
         } else {
-            Known::Manifest(look(&directory, &base, Moment::END)?)
+            BaseState::Manifest(look(&directory, &base, Timestamp::END)?)
         };
-        let fork = Fork::at(self, id, Some(lock), known)?;
+        let fork = Fork::at(self, id, Some(lock), base_state)?;
         let mount = mount(&fork, identity, holder)?;
         if is_local {
-            moment.pass([&record, &state], &base);
+            timestamp.pass([&record, &state], &base);
         }
         Ok(OpenFork::of(fork, mount))
     }
@@ -201,8 +201,8 @@ fn unavailable(base: &Path, error: NoFork) -> ForkError {
 impl OpenFork {
     fn of(fork: Fork, mount: Arc<RootFork>) -> Self {
         let fork = Arc::new(fork);
-        let keeper = Keeper::start(&fork, &mount);
-        Self { fork, mount, keeper }
+        let scanner = Scanner::start(&fork, &mount);
+        Self { fork, mount, scanner }
     }
 
     /// The fork itself.
@@ -219,10 +219,10 @@ impl OpenFork {
 
     /// Closes it. It stays in the store, with all its changes on the disk.
     pub fn close(self) -> Result<Fork> {
-        let Self { fork, mount, keeper } = self;
+        let Self { fork, mount, scanner } = self;
         // What the base has now is what it had for whoever merges later.
         let _ = fork.changes();
-        drop(keeper);
+        drop(scanner);
         let closed = mount.close();
         drop(mount);
         let id = fork.id().to_owned();
@@ -241,8 +241,8 @@ impl OpenFork {
 
     /// Closes it and throws it away.
     pub fn discard(self) -> Result<()> {
-        let Self { fork, mount, keeper } = self;
-        drop(keeper);
+        let Self { fork, mount, scanner } = self;
+        drop(scanner);
         // What still runs there is of no use to anybody, and its lock goes with it.
         mount.close();
         let id = fork.id().to_owned();

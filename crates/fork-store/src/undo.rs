@@ -206,7 +206,7 @@ fn take_back(path: &Path, note: &Note, cancel: &AtomicBool) -> Result<Undone> {
     undone.extend(note.removed.iter().map(|(path, mode)| {
         directory(path, ChangeKind::Created, Some(Side { mode: *mode, bytes: 0 }))
     }));
-    // One that holds what somebody else has put there stays.
+    // A directory that holds files of another program stays.
     let is_gone = |path: &&PathBuf| matches!(tree::look_below(base.as_fd(), path), Ok(None));
     let gone = note.made.iter().filter(is_gone);
     undone.extend(gone.map(|path| directory(path, ChangeKind::Deleted, None)));
@@ -222,7 +222,7 @@ fn moved_since(changes: Vec<Change>, moved: &BTreeSet<PathBuf>) -> Undone {
     Undone { undone: Vec::new(), conflicts }
 }
 
-/// What the undo of a step changes, and whether that is in its way what somebody has made of it.
+/// The change of one undo step, and whether a later edit conflicts with it.
 fn change(base: &OwnedFd, step: &Step) -> Change {
     let now = entry(base, &step.path);
     let conflict = match (&step.new, &now) {

@@ -1,5 +1,5 @@
-//! A thread that looks at a fork while tools and commands work in it, so that texts of the base are kept before somebody
-//! changes them there, and that a fork which has become too large is refused. It rests while nothing uses the fork.
+//! A thread that scans an active fork. It saves base texts before they change, and blocks a fork that exceeds its size
+//! limit. It rests while nothing uses the fork.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -21,19 +21,19 @@ const SHARE: u32 = 20;
 
 /// The thread. It ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct Scanner {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Keeper {
+impl Scanner {
     /// Starts it. Without a thread, texts are kept when somebody asks for the changes.
     pub(crate) fn start(fork: &Arc<Fork>, mount: &Arc<RootFork>) -> Self {
         let (stop, stopped) = channel::<()>();
         let fork = Arc::clone(fork);
         let attended = Arc::clone(mount);
         let mount = Arc::downgrade(mount);
-        let thread = thread::Builder::new().name("toolwright-keep".to_owned()).spawn(move || {
+        let thread = thread::Builder::new().name("toolwright-scan".to_owned()).spawn(move || {
             let mut pause = FIRST;
             // Until the texts are looked at again.
             let mut left = Duration::ZERO;
@@ -74,7 +74,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Scanner {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {

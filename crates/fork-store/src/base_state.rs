@@ -10,21 +10,21 @@ use rustix::io::Errno;
 
 use crate::error::{ForkError, Result};
 use crate::manifest::Manifest;
-use crate::moment::Moment;
 use crate::store::{MANIFEST, NEW, new_file};
+use crate::timestamp::Timestamp;
 use crate::tree;
 
 const MAX_MANIFEST: u64 = 4 << 30;
 
 /// What the base was.
 #[derive(Debug)]
-pub(crate) enum Known {
+pub(crate) enum BaseState {
     Manifest(Manifest),
     /// A thread looks at it. Nothing, if that has failed.
     Looking(Option<JoinHandle<Result<Manifest>>>),
 }
 
-impl Known {
+impl BaseState {
     /// As it was noted. Without that the process was killed in the moment after it had made the fork.
     pub(crate) fn noted(directory: &Path, id: &str) -> Result<Self> {
         let read = tree::open(directory)
@@ -49,11 +49,11 @@ impl Known {
 }
 
 /// Looks at the base, and notes what it was at a moment.
-pub(crate) fn look(directory: &Path, base: &OwnedFd, moment: Moment) -> Result<Manifest> {
+pub(crate) fn look(directory: &Path, base: &OwnedFd, timestamp: Timestamp) -> Result<Manifest> {
     let unread =
         |errno: Errno| ForkError::Base { path: directory.to_owned(), source: errno.into() };
     let mut manifest = Manifest::look(base.as_fd()).map_err(unread)?;
-    manifest.settle(moment);
+    manifest.settle(timestamp);
     note(directory, &manifest.write())?;
     Ok(manifest)
 }

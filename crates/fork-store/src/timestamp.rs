@@ -1,4 +1,4 @@
-//! The moment at which a fork is made.
+//! The time at which a fork is made.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -9,11 +9,11 @@ use rustix::fs::{Mode, Stat, fchmod, fstat};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
-/// A moment, in nanoseconds since 1970.
+/// A time of the system clock, in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Moment(i64);
+pub(crate) struct Timestamp(i64);
 
-impl Moment {
+impl Timestamp {
     /// Later than everything.
     pub(crate) const END: Self = Self(i64::MAX);
 
@@ -97,14 +97,14 @@ mod tests {
         let open = File::open(base.path()).expect("open");
         let written = base.path().join("written");
         for round in 0..200 {
-            let moment = Moment::now();
-            moment.pass([&files[0], &files[1]], &open);
+            let timestamp = Timestamp::now();
+            timestamp.pass([&files[0], &files[1]], &open);
             std::fs::write(&written, format!("{round}")).expect("written");
             // One that nobody has looked at, and one that somebody has.
             let new = File::create_new(base.path().join(format!("{round}"))).expect("made");
             for file in [&File::open(&written).expect("open"), &new] {
                 let stat = fstat(file).expect("looked at");
-                assert!(moment.is_before(changed(&stat)), "{round}");
+                assert!(timestamp.is_before(changed(&stat)), "{round}");
             }
         }
     }
