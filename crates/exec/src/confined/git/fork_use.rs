@@ -60,7 +60,7 @@ impl ForkUse {
 
 impl Drop for ForkUse {
     fn drop(&mut self) {
-        // Nobody has heard of the end of the command.
+        // Dropped without `end`: the end of the command was not reported.
         self.end(ForkEnd { has_made: true, is_alone: false });
     }
 }

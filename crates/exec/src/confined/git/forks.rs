@@ -47,7 +47,7 @@ struct State {
     /// How many commands use them.
     users: usize,
     forks: Vec<Fork>,
-    /// Git directories that were asked for and have none. They are read-only.
+    /// Git directories that could not be forked. They are read-only.
     without: Vec<PathBuf>,
     /// Those of which nothing can come back.
     unread: Vec<Unread>,
@@ -66,7 +66,7 @@ struct Fork {
     /// Where commands see the objects of the directory.
     objects: Option<PathBuf>,
     current: Changed,
-    /// Those that commands no longer see, whose changes wait for a lock of the repository.
+    /// Earlier forks, hidden from commands, whose changes wait for the lock of the repository.
     aside: Vec<Changed>,
 }
 
