@@ -7,7 +7,6 @@ use std::{fmt, io};
 
 use crate::capture::Output;
 use crate::missing::Missing;
-use crate::request::{ExecRequest, Streams};
 
 /// A command that was not run, or was not let run to its end.
 #[derive(Debug, thiserror::Error)]
@@ -145,34 +144,5 @@ impl fmt::Display for SpawnReason {
             Self::Busy => "the file is still open for writing",
             Self::Other => "the system refused",
         })
-    }
-}
-
-impl ExecError {
-    pub(crate) fn not_started(
-        request: &ExecRequest<'_>,
-        reason: SpawnReason,
-        source: io::Error,
-    ) -> Self {
-        let (program, cwd) = (request.cmd.to_owned(), request.cwd.to_owned());
-        Self::Spawn { reason, program, cwd, source }
-    }
-
-    pub(crate) fn unconfined(request: &ExecRequest<'_>, missing: Missing) -> Self {
-        Self::Unconfined { program: request.cmd.to_owned(), missing }
-    }
-
-    /// Of a command that was cancelled before it was started.
-    pub(crate) fn cancelled_before(request: &ExecRequest<'_>) -> Self {
-        let stderr = (request.streams == Streams::Apart).then(Output::default);
-        let program = request.cmd.to_owned();
-        Self::Cancelled { program, output: Output::default(), stderr }
-    }
-
-    /// Of a command whose time was up before it was started.
-    pub(crate) fn timed_out_before(request: &ExecRequest<'_>) -> Self {
-        let stderr = (request.streams == Streams::Apart).then(Output::default);
-        let (program, timeout) = (request.cmd.to_owned(), request.timeout);
-        Self::TimedOut { program, output: Output::default(), stderr, timeout }
     }
 }

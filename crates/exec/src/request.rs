@@ -1,6 +1,7 @@
 //! What to run, and the checks that need no system call.
 
 use std::ffi::OsString;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,10 +11,12 @@ use std::time::Duration;
 use toolwright_sandbox::plan::Plan;
 
 use crate::cancel::CancelSource;
+use crate::capture::Output;
 use crate::command_facts::CommandFacts;
 use crate::connections::Connections;
-use crate::error::ExecError;
+use crate::error::{ExecError, SpawnReason};
 use crate::git_reports::GitReports;
+use crate::missing::Missing;
 use crate::output_mask::OutputMask;
 use crate::patch_reports::PatchReports;
 
@@ -150,5 +153,34 @@ impl<'a> ExecRequest<'a> {
             }
         }
         Ok(())
+    }
+}
+
+impl ExecError {
+    pub(crate) fn not_started(
+        request: &ExecRequest<'_>,
+        reason: SpawnReason,
+        source: io::Error,
+    ) -> Self {
+        let (program, cwd) = (request.cmd.to_owned(), request.cwd.to_owned());
+        Self::Spawn { reason, program, cwd, source }
+    }
+
+    pub(crate) fn unconfined(request: &ExecRequest<'_>, missing: Missing) -> Self {
+        Self::Unconfined { program: request.cmd.to_owned(), missing }
+    }
+
+    /// Of a command that was cancelled before it was started.
+    pub(crate) fn cancelled_before(request: &ExecRequest<'_>) -> Self {
+        let stderr = (request.streams == Streams::Apart).then(Output::default);
+        let program = request.cmd.to_owned();
+        Self::Cancelled { program, output: Output::default(), stderr }
+    }
+
+    /// Of a command whose time was up before it was started.
+    pub(crate) fn timed_out_before(request: &ExecRequest<'_>) -> Self {
+        let stderr = (request.streams == Streams::Apart).then(Output::default);
+        let (program, timeout) = (request.cmd.to_owned(), request.timeout);
+        Self::TimedOut { program, output: Output::default(), stderr, timeout }
     }
 }

@@ -28,8 +28,8 @@ use std::path::{Path, PathBuf};
 use toolwright_git::import::Terms;
 use toolwright_sandbox::plan::{Files, Plan};
 
-use fork_use::ForkEnd;
 pub(crate) use fork_use::ForkUse;
+use forks::ForkEnd;
 pub(crate) use forks::Forks;
 use judged::End;
 pub(crate) use look::{Look, forget_all, forget_below};

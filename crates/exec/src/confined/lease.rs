@@ -211,7 +211,8 @@ fn lease(
         let call = Call { plan, is_isolated, pool: &pool, cancel, deadline };
         // A new fork changes the tree, which is done before a worker is taken.
         let forks = pool.lock().forks.clone();
-        let known = forks.and_then(|forks| forks.begin(&pool, &below, false, is_alone).ok());
+        let known =
+            forks.and_then(|forks| ForkUse::begin(forks, &pool, &below, false, is_alone).ok());
         let Acquired { worker, generation, is_new } = acquire(&call, || pool.lock())?;
         if is_new && !is_isolated {
             pools::enforce_share(&pool);
@@ -233,7 +234,7 @@ fn lease(
         if lease.fork_use.is_none() && layers.mount.holds() {
             let forks = Forks::of(plan, &lease.pool, generation);
             if let Ok(fork_use) =
-                forks.and_then(|forks| forks.begin(&lease.pool, &below, true, is_alone))
+                forks.and_then(|forks| ForkUse::begin(forks, &lease.pool, &below, true, is_alone))
             {
                 lease.fork_use = Some(Box::new(fork_use));
             } else {

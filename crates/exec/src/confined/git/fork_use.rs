@@ -1,10 +1,12 @@
 //! The use of forks by one command.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use super::forks::Forks;
+use super::forks::{ForkEnd, Forks};
+use super::requests::Retired;
 use crate::confined::pool::Pool;
 use crate::git_reports::GitReport;
 
@@ -15,22 +17,25 @@ const PAUSES: [Duration; 3] =
 /// The use of forks by one command. Its end is that of the command.
 #[derive(Debug)]
 pub(crate) struct ForkUse {
-    pub(super) forks: Arc<Forks>,
-    pub(super) pool: Arc<Pool>,
-    pub(super) reports: Vec<GitReport>,
-    pub(super) is_over: bool,
-}
-
-/// How a command ended.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct ForkEnd {
-    /// Whether it may have made git directories.
-    pub(super) has_made: bool,
-    /// Whether no other command runs in its directories, whatever its supervisor is.
-    pub(super) is_alone: bool,
+    forks: Arc<Forks>,
+    pool: Arc<Pool>,
+    reports: Vec<GitReport>,
+    is_over: bool,
 }
 
 impl ForkUse {
+    /// Begins with [`Forks::begin`].
+    pub(crate) fn begin(
+        forks: Arc<Forks>,
+        pool: &Arc<Pool>,
+        below: &[PathBuf],
+        is_taken: bool,
+        is_alone: bool,
+    ) -> Result<Self, Retired> {
+        let reports = forks.begin(pool, below, is_taken, is_alone)?;
+        Ok(Self { forks, pool: Arc::clone(pool), reports, is_over: false })
+    }
+
     /// Which supervisor of the pool has the forks.
     pub(crate) fn generation(&self) -> u64 {
         self.forks.generation

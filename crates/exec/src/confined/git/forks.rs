@@ -23,7 +23,6 @@ use toolwright_git::import::{self, Imported, Made, Snapshot};
 use toolwright_sandbox::plan::Plan;
 
 use super::changed::{ALTERNATES, Changed};
-use super::fork_use::{ForkEnd, ForkUse};
 use super::requests::{self, Retired};
 use super::told::{self, Hooks, Outcome, Unread};
 use super::{made, shown, terms, waiting};
@@ -40,6 +39,15 @@ pub(crate) struct Forks {
     /// It decides what comes back.
     plan: Box<Plan>,
     state: Mutex<State>,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ForkEnd {
+    /// Whether it may have made git directories.
+    pub(super) has_made: bool,
+    /// Whether no other command runs in its directories, whatever its supervisor is.
+    pub(super) is_alone: bool,
 }
 
 #[derive(Debug, Default)]
@@ -99,13 +107,13 @@ impl Forks {
 
     /// Has the forks show the repositories as they are, unless other commands use them, and has forks of those
     /// `below` too. With `is_taken`, the command has its worker already, whose tree must not lose a fork.
-    pub(crate) fn begin(
-        self: &Arc<Self>,
+    pub(super) fn begin(
+        &self,
         pool: &Arc<Pool>,
         below: &[PathBuf],
         is_taken: bool,
         is_alone: bool,
-    ) -> Result<ForkUse, Retired> {
+    ) -> Result<Vec<GitReport>, Retired> {
         let mut state = self.lock();
         let mut outcome = Outcome::default();
         state.forget_removed();
@@ -129,8 +137,7 @@ impl Forks {
             }
         }
         state.users += 1;
-        let (forks, pool) = (Arc::clone(self), Arc::clone(pool));
-        Ok(ForkUse { forks, pool, reports: outcome.reports, is_over: false })
+        Ok(outcome.reports)
     }
 
     /// Brings back what commands have changed, unless some of them are in the middle of that.
