@@ -8,8 +8,8 @@ use napi::bindgen_prelude::Buffer;
 use napi::{Env, Result};
 use napi_derive::napi;
 use toolwright_core::command::capture::{self, CaptureTerms};
-use toolwright_core::command::end;
 use toolwright_core::command::environment::{self, Policy, Variables};
+use toolwright_core::command::output;
 use toolwright_core::command::output_stream::{Event, OutputStream};
 use toolwright_core::command::process::{self, CommandOutcome};
 use toolwright_core::command::program::{self, Program, ProgramSettings, Succeeded};
@@ -153,7 +153,7 @@ impl Cross<FinishedCommand> for CommandOutcome<Succeeded> {
 impl Cross<FinishedCommand> for Succeeded {
     fn cross(self) -> FinishedCommand {
         let Self { output, left_running, noted } = self;
-        let end::Noted { notes, connections, denials, masked, .. } = noted;
+        let output::Noted { notes, connections, denials, masked, .. } = noted;
         let (connections, denials) = (connections.cross(), denials.cross());
         FinishedCommand {
             output: Text(output),
@@ -247,10 +247,10 @@ pub struct CommandOutput {
     pub process: Option<KeptProcess>,
 }
 
-impl Cross<CommandOutput> for end::CommandOutput {
+impl Cross<CommandOutput> for output::CommandOutput {
     fn cross(self) -> CommandOutput {
         let Self { stdout, stderr, truncated, sidecar, end, hint, left_running, noted } = self;
-        let end::Noted { notes, connections, denials, masked, .. } = noted;
+        let output::Noted { notes, connections, denials, masked, .. } = noted;
         let (sidecar, sidecar_failed) = match sidecar.transpose() {
             Ok(file) => (file, None),
             Err(failure) => (None, Some(failure.message())),
@@ -280,7 +280,7 @@ impl Cross<CommandOutput> for end::CommandOutput {
     }
 }
 
-impl Cross<CommandOutput> for CommandOutcome<end::CommandOutput> {
+impl Cross<CommandOutput> for CommandOutcome<output::CommandOutput> {
     fn cross(self) -> CommandOutput {
         CommandOutput { process: self.process.cross(), ..self.output.cross() }
     }

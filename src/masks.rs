@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use napi_derive::napi;
-use toolwright_core::command::end::Noted;
 use toolwright_core::command::masks::MaskOptions;
+use toolwright_core::command::output::Noted;
 
 use crate::cross::{Cross, float};
 

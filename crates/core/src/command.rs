@@ -28,6 +28,7 @@ pub(crate) mod launch;
 pub mod live_output;
 pub mod masks;
 pub mod network_need;
+pub mod output;
 pub mod output_stream;
 pub mod patches;
 pub mod plan;

@@ -12,9 +12,10 @@ use toolwright_fs::{DirectoryGrant, FsErrorKind};
 use toolwright_names::printable_path;
 use toolwright_search::{FileList, Parallelism, Scope};
 
+use crate::access::visibility::is_in_git;
 use crate::empty_search::{AskedNames, notes};
 use crate::failure::{Unfinished, searches};
-use crate::grep::{SearchText, is_in_git};
+use crate::grep::SearchText;
 use crate::rows;
 use crate::session_search::{Search, SearchInput};
 use crate::voice::Door;

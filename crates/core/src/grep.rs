@@ -11,6 +11,7 @@ use toolwright_names::printable_path;
 pub use toolwright_search::{GrepOptions, Prints};
 use toolwright_search::{GrepRequest, GrepText, Hit, LineMatches, LineQuery, Parallelism, Scope};
 
+use crate::access::visibility::is_in_git;
 use crate::empty_search::{AskedNames, any_of, named, notes, other_patterns};
 use crate::failure::{Unfinished, searches};
 use crate::session_search::{Search, SearchInput};
@@ -111,11 +112,6 @@ impl SearchText {
     pub(crate) fn empty(note: String) -> Self {
         Self { text: String::new(), note: Some(note) }
     }
-}
-
-/// Whether a path is that of a `.git`, or of something in it.
-pub(crate) fn is_in_git(path: &Path) -> bool {
-    path.iter().any(|name| name == ".git")
 }
 
 /// The start path in the output: relative to the root, and as it was written where that can be printed

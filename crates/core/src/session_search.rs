@@ -10,9 +10,8 @@ use toolwright_policy::Rules;
 use toolwright_search::{GrepError, OpenFile, Parallelism, Scope, Unsearched};
 
 use crate::access::target::Target;
-use crate::access::visibility::Visibility;
+use crate::access::visibility::{Visibility, is_in_git};
 use crate::failure::{Unfinished, searches};
-use crate::grep::is_in_git;
 use crate::sidecar::SidecarRequest;
 
 /// How far results go beyond the limit of a sidecar file, so that it is certain to become full.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use toolwright_core::command::capture::{self, CaptureTerms};
-use toolwright_core::command::end::{CommandOutput, End};
+use toolwright_core::command::end::End;
 use toolwright_core::command::environment::{Policy, of_host};
+use toolwright_core::command::output::CommandOutput;
 use toolwright_core::command::plan::SandboxOptions;
 use toolwright_core::command::program::{Program, ProgramSettings};
 use toolwright_core::failure::Unfinished;

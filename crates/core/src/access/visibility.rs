@@ -41,3 +41,8 @@ impl Visibility<'_> {
         }
     }
 }
+
+/// Whether a path is that of a `.git`, or of something in it.
+pub(crate) fn is_in_git(path: &Path) -> bool {
+    path.iter().any(|name| name == ".git")
+}

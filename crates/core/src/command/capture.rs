@@ -10,11 +10,12 @@ use toolwright_exec::{
 use toolwright_fs::FileLocation;
 
 use super::credentials;
-use super::end::{CommandOutput, End};
+use super::end::End;
 use super::environment::{self, Passage, Variables};
 use super::hosts;
 use super::launch::{Directory, Launch, joined};
 use super::masks;
+use super::output::CommandOutput;
 use super::program::{Program, ProgramSettings, locate};
 use crate::denials::Ended;
 use crate::failure::{Unfinished, commands, files};

@@ -13,8 +13,8 @@ use toolwright_policy::{Host, HostList, is_public};
 use toolwright_sandbox::plan::{Names, Plan};
 
 use super::credentials::CommandCredentials;
-use super::end::Noted;
 use super::grant::GrantProblem;
+use super::output::Noted;
 use super::plan::HostOptions;
 use super::tls_names::TlsNames;
 use crate::code::Code;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::end::Noted;
+use super::output::Noted;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 use toolwright_exec::process::{

@@ -137,7 +137,7 @@ mod tests {
     use toolwright_exec::CancelSource as _;
 
     use super::*;
-    use crate::command::end::Noted;
+    use crate::command::output::Noted;
 
     fn chunk(text: &str) -> Chunk<'_> {
         Chunk { stream: Stream::Joined, bytes: text.as_bytes() }

@@ -14,11 +14,12 @@ use toolwright_exec::{
 };
 
 use super::credentials;
-use super::end::{CommandOutput, End, Noted};
+use super::end::End;
 use super::environment::{self, Variables};
 use super::follow::{Changes, Followed, exit, follow};
 use super::kept::KeptProcess;
 use super::live_output::{LiveOutput, LiveSink};
+use super::output::{CommandOutput, Noted};
 use super::program::{self, Program, ProgramSettings, Succeeded};
 use super::running::Place;
 use super::shell::{self, CommandLine};

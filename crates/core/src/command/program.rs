@@ -14,11 +14,12 @@ use toolwright_sandbox::plan::Plan;
 use toolwright_sandbox::policy::Grants;
 
 use super::credentials;
-use super::end::{End, Noted};
+use super::end::End;
 use super::environment::{self, Passage, Policy, Variables};
 use super::hosts;
 use super::launch::{Directory, Launch, joined};
 use super::masks::{self, MaskOptions};
+use super::output::Noted;
 use super::plan::SandboxOptions;
 use crate::denials::Ended;
 use crate::failure::{Failure, Unfinished, commands, files};

@@ -14,12 +14,13 @@ use toolwright_exec::{
 use toolwright_sandbox::plan::Plan;
 
 use super::credentials;
-use super::end::{CommandOutput, End};
+use super::end::End;
 use super::environment::{self, Passage, Policy, Variables};
 use super::hosts;
 use super::launch::{Directory, Launch};
 use super::live_output::{LiveOutput, LiveSink};
 use super::masks::{self, MaskOptions};
+use super::output::CommandOutput;
 use super::session::{OpenDirectories, SessionOptions};
 use crate::access::target::Target;
 use crate::denials::Ended;

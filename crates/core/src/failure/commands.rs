@@ -7,8 +7,9 @@ use toolwright_exec::{Connection, CredentialRequests, ExecError, Exit};
 
 use super::Failure;
 use crate::code::Code;
-use crate::command::end::{End, Noted};
+use crate::command::end::End;
 use crate::command::launch::Directory;
+use crate::command::output::Noted;
 use crate::command::program::Program;
 use crate::denials::Denial;
 use crate::voice::Door;
