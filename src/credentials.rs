@@ -1,21 +1,16 @@
 //! Credentials that commands use and never see.
 #![expect(clippy::needless_pass_by_value, reason = "napi hands strings over so")]
 
-use std::collections::HashMap;
-use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::Arc;
 
-use napi::Status;
-use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
 use toolwright_core::command::credentials::{
     self, CredentialRequest, CredentialSession, Options, RuleOptions, SendAs, SshOptions,
     TransformOptions, ValueAnswer, Values,
 };
 
-use crate::call;
 use crate::cross::{Cross, convert, cross, float};
+use crate::questions::{Asker, QuestionFunction, Questions};
 
 /// The credentials of a tool set or a session.
 #[napi(object, object_to_js = false)]
@@ -32,7 +27,7 @@ pub struct SandboxCredentials {
     pub authorities: Vec<String>,
     /// Takes questions for values, which `answerCredential` answers.
     #[napi(ts_type = "(question: CredentialQuestion) => void")]
-    pub on_question: ValueFunction,
+    pub on_question: QuestionFunction<CredentialQuestion>,
 }
 
 /// A key by which commands log in to SSH hosts.
@@ -140,40 +135,22 @@ convert! {
     };
 }
 
-/// What JavaScript is asked by. It does not keep the environment alive.
-type ValueFunction =
-    ThreadsafeFunction<CredentialQuestion, (), CredentialQuestion, Status, false, true>;
-
 /// The questions of all environments that have no answer yet.
-static OPEN: LazyLock<Mutex<HashMap<u64, ValueAnswer>>> = LazyLock::new(Mutex::default);
-static NEXT: AtomicU64 = AtomicU64::new(1);
+static OPEN: Questions<ValueAnswer> = Questions::new();
 
-struct Source(ValueFunction);
-
-impl fmt::Debug for Source {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Source")
-    }
-}
-
-impl Values for Source {
+impl Values for Asker<CredentialQuestion> {
     fn ask(&self, credential: usize, answer: ValueAnswer) {
-        let question = NEXT.fetch_add(1, Ordering::Relaxed);
-        call::lock(&OPEN).insert(question, answer);
+        let number = OPEN.number();
         let credential = u32::try_from(credential).unwrap_or(u32::MAX);
-        let sent = CredentialQuestion { question: float(question), credential };
-        if self.0.call(sent, ThreadsafeFunctionCallMode::NonBlocking) != Status::Ok {
-            // The environment is gone. The lock is free when the answer is dropped.
-            let answer = call::lock(&OPEN).remove(&question);
-            drop(answer);
-        }
+        let sent = CredentialQuestion { question: float(number), credential };
+        Asker::ask(self, &OPEN, number, sent, answer);
     }
 }
 
 impl Cross<Arc<CredentialSession>> for SandboxCredentials {
     fn cross(self) -> Arc<CredentialSession> {
         let Self { session, credentials, transforms, ssh_keys, authorities, on_question } = self;
-        let source = Arc::new(Source(on_question));
+        let source = Arc::new(Asker(on_question));
         let (credentials, transforms) = (credentials.cross(), transforms.cross());
         let ssh = ssh_keys.cross();
         let request = CredentialRequest { credentials, transforms, ssh, authorities, source };
@@ -184,8 +161,7 @@ impl Cross<Arc<CredentialSession>> for SandboxCredentials {
 /// Answers a question for a value; without one, that there is none.
 #[napi(catch_unwind)]
 pub fn answer_credential(question: f64, value: Option<String>) {
-    let answer = call::lock(&OPEN).remove(&question.cross());
-    match (answer, value) {
+    match (OPEN.take(question.cross()), value) {
         (Some(answer), Some(value)) => answer.give(value),
         (answer, _) => drop(answer),
     }

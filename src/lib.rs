@@ -29,6 +29,7 @@ mod kept_process;
 mod masks;
 mod network_guard;
 mod patches;
+mod questions;
 mod removal;
 mod running;
 mod sandbox;

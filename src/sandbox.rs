@@ -12,11 +12,12 @@ use toolwright_core::command::plan::{
 use toolwright_core::voice::report;
 
 use crate::call::{self, CancelHandle, Promised};
-use crate::credential_uses::UseFunction;
+use crate::credential_uses::CredentialUse;
 use crate::credentials::SandboxCredentials;
 use crate::cross::{Cross, convert, cross};
 use crate::grants::CommandGrants;
-use crate::host_questions::QuestionFunction;
+use crate::host_questions::HostQuestion;
+use crate::questions::QuestionFunction;
 
 /// What commands may do. What is left out is as the documentation of `sandbox` says.
 #[napi(object, object_to_js = false)]
@@ -65,10 +66,10 @@ pub struct SandboxHosts {
     pub credentials: Option<SandboxCredentials>,
     /// Takes the uses of credentials, about which `answerCredentialUse` decides. Without it, the rules of the credentials alone do.
     #[napi(ts_type = "(use: CredentialUse) => void")]
-    pub on_use: Option<UseFunction>,
+    pub on_use: Option<QuestionFunction<CredentialUse>>,
     /// Takes the questions, which `answerHostQuestion` answers. Without it, hosts of `ask` are refused.
     #[napi(ts_type = "(question: HostQuestion) => void")]
-    pub on_question: Option<QuestionFunction>,
+    pub on_question: Option<QuestionFunction<HostQuestion>>,
 }
 
 /// Bounds on what a command uses.
