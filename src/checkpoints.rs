@@ -2,8 +2,9 @@
 //! fields `ts/journal/checkpoints` describes.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
+use napi::bindgen_prelude::ToNapiValue;
 use napi_derive::napi;
 use serde_json::{Map, Value};
 use toolwright_checkpoints::{
@@ -12,8 +13,9 @@ use toolwright_checkpoints::{
 use toolwright_core::checkpoints::{self, DiffInput, OpenInput, RestoreInput, report};
 use toolwright_core::failure::Unfinished;
 
-use crate::call::{self, CancelHandle, Promised};
+use crate::call::{CancelHandle, Promised};
 use crate::cross::Cross;
+use crate::store::Opened;
 
 /// How far long work has come.
 #[napi(object, object_from_js = false)]
@@ -28,7 +30,7 @@ pub struct CheckpointProgress {
 #[napi]
 #[derive(Default)]
 pub struct NativeCheckpoints {
-    store: Arc<OnceLock<Arc<Checkpoints>>>,
+    store: Opened<Checkpoints>,
     progress: Arc<Progress>,
 }
 
@@ -43,12 +45,10 @@ impl NativeCheckpoints {
     /// Opens the store of a directory. Gives the full path of its file.
     #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn open(&self, root: String, options: Map<String, Value>) -> Promised<String> {
-        let slot = Arc::clone(&self.store);
-        call::unstoppable(move || {
+        self.store.open(move || {
             OpenInput::new(root.into(), &options).run().map(|opened| {
-                let path = opened.store().to_path_buf();
-                let _ = slot.set(Arc::new(opened));
-                path
+                let path = opened.store().to_path_buf().cross();
+                (opened, path)
             })
         })
     }
@@ -159,13 +159,13 @@ impl NativeCheckpoints {
 
 impl NativeCheckpoints {
     /// Asks on a thread of its own. `ts/core/native.ts` hands a store out only once it is open.
-    fn ask<T: 'static, V: Cross<T>>(
+    fn ask<T: ToNapiValue + Send + 'static, V: Cross<T>>(
         &self,
         question: impl FnOnce(&Checkpoints, &Progress) -> Result<V, Unfinished> + Send + 'static,
     ) -> Promised<T> {
-        let closed = || SqliteErrorKind::Closed.at(Path::new("checkpoints"));
-        let opened = self.store.get().cloned().ok_or_else(|| CheckpointError::Store(closed()));
+        let closed =
+            || CheckpointError::Store(SqliteErrorKind::Closed.at(Path::new("checkpoints"))).into();
         let progress = Arc::clone(&self.progress);
-        call::unstoppable(move || question(&*opened?, &progress))
+        self.store.ask(closed, move |store| question(store, &progress))
     }
 }

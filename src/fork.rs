@@ -1,7 +1,7 @@
 //! Forks of directories. All of it runs on threads of its own, and comes back as JSON texts whose fields `ts/fork`
 //! describes.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use napi_derive::napi;
 use serde_json::{Map, Value};
@@ -10,12 +10,13 @@ use toolwright_core::forks::{self, Action, Forked, OpenInput, StoredInput};
 
 use crate::call::{self, CancelHandle, Promised};
 use crate::grants::GrantedRoot;
+use crate::store::Opened;
 
 /// A fork of a directory. Open it before anything else.
 #[napi]
 #[derive(Default)]
 pub struct NativeFork {
-    fork: Arc<OnceLock<Forked>>,
+    fork: Opened<Forked>,
 }
 
 #[napi]
@@ -29,33 +30,30 @@ impl NativeFork {
     /// Makes a fork, or opens one by its name. Gives what it is.
     #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn open(&self, options: Map<String, Value>) -> Promised<String> {
-        let slot = Arc::clone(&self.fork);
-        call::unstoppable(move || {
+        self.fork.open(move || {
             let opened = Forked::open(&OpenInput::new(&options))?;
-            let facts = opened.facts();
-            let _ = slot.set(opened);
-            facts
+            let facts = opened.facts()?;
+            Ok::<_, Unfinished>((opened, facts))
         })
     }
 
     /// What tools work in, in place of the directory. None once it is closed.
     #[napi(catch_unwind)]
     pub fn root(&self) -> Option<GrantedRoot> {
-        self.fork.get().and_then(Forked::grant).map(|grant| GrantedRoot(Arc::new(grant)))
+        self.fork.get().and_then(|fork| fork.grant()).map(|grant| GrantedRoot(Arc::new(grant)))
     }
 
     /// Compares, applies or discards it.
     #[napi(catch_unwind, ts_return_type = "Promise<string | Unfinished>")]
     pub fn act(&self, request: Map<String, Value>, cancel: &CancelHandle) -> Promised<String> {
-        let (slot, flag) = (Arc::clone(&self.fork), cancel.flag());
-        call::unstoppable(move || opened(&slot)?.act(&Action::new(&request), &flag))
+        let flag = cancel.flag();
+        self.fork.ask(closed, move |fork| fork.act(&Action::new(&request), &flag))
     }
 
     /// Closes it. It stays in the store.
     #[napi(catch_unwind, ts_return_type = "Promise<undefined | Unfinished>")]
     pub fn close(&self) -> Promised<()> {
-        let slot = Arc::clone(&self.fork);
-        call::unstoppable(move || opened(&slot)?.close())
+        self.fork.ask(closed, |fork| fork.close())
     }
 
     /// Leaves it on this thread, for a process that exits.
@@ -67,8 +65,8 @@ impl NativeFork {
     }
 }
 
-fn opened(slot: &OnceLock<Forked>) -> Result<&Forked, Unfinished> {
-    slot.get().ok_or_else(|| Failure::fork_is_closed().into())
+fn closed() -> Unfinished {
+    Failure::fork_is_closed().into()
 }
 
 /// Compares, applies or discards a fork by its name.

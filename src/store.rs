@@ -1,10 +1,10 @@
-//! A file that many calls share: a journal, or a store of threads. It is opened before anything else, and all
-//! that might wait runs on threads of its own.
+//! What many calls share: a journal, a store of threads or of checkpoints, a fork. It is opened before anything else,
+//! and all that might wait runs on threads of its own.
 
 use std::sync::{Arc, OnceLock};
 
 use napi::bindgen_prelude::ToNapiValue;
-use toolwright_core::failure::Failure;
+use toolwright_core::failure::Unfinished;
 
 use crate::call::{self, Promised};
 use crate::cross::Cross;
@@ -24,18 +24,15 @@ impl<S: Send + Sync + 'static> Opened<S> {
     }
 
     /// Opens it, and gives its full path.
-    pub(crate) fn open<E>(
+    pub(crate) fn open<E: Into<Unfinished>>(
         &self,
         open: impl FnOnce() -> Result<(S, String), E> + Send + 'static,
-    ) -> Promised<String>
-    where
-        Failure: From<E>,
-    {
+    ) -> Promised<String> {
         let slot = Arc::clone(&self.0);
         call::unstoppable(move || {
-            let (store, path) = open().map_err(Failure::from)?;
+            let (store, path) = open()?;
             let _ = slot.set(Arc::new(store));
-            Ok::<_, Failure>(path)
+            Ok::<_, E>(path)
         })
     }
 
@@ -48,13 +45,12 @@ impl<S: Send + Sync + 'static> Opened<S> {
     where
         T: ToNapiValue + Send + 'static,
         V: Cross<T>,
-        E: 'static,
-        Failure: From<E>,
+        E: Into<Unfinished> + 'static,
     {
         let opened = self.0.get().cloned();
         call::unstoppable(move || {
             let store = opened.ok_or_else(closed);
-            store.and_then(|store| question(&store)).map_err(Failure::from)
+            store.and_then(|store| question(&store))
         })
     }
 }

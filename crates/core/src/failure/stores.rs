@@ -13,6 +13,12 @@ use crate::voice;
 const JOURNAL: usize = 0;
 const THREADS: usize = 1;
 
+impl From<JournalError> for Unfinished {
+    fn from(error: JournalError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
 impl From<JournalError> for Failure {
     fn from(error: JournalError) -> Self {
         use voice::stores as hint;
@@ -65,6 +71,12 @@ pub fn process_died_json() -> String {
     let message = failure.with_hint(voice::stores::PROCESS_DIED).message();
     json!({ "name": "ToolError", "code": Code::ProcessDied.as_str(), "message": message })
         .to_string()
+}
+
+impl From<ThreadError> for Unfinished {
+    fn from(error: ThreadError) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 impl From<ThreadError> for Failure {
