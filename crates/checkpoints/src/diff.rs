@@ -2,47 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use rusqlite::Connection;
-use similar::{Algorithm, TextDiff};
-use toolwright_names::printable;
+use toolwright_changes::{
+    ChangeKind, EntryKind, FileDiff, MAX_TEXT_BYTES, Side, lines_within, text_of,
+};
 
 use crate::content;
 use crate::error::{Result, Tx};
 use crate::state::{STATE_COLUMNS, State, VERSIONS, What, read_state};
 use crate::unkept::Making;
 use crate::{CheckpointError, Checkpoints};
-
-/// A larger file is shown as changed, without its lines.
-const MAX_TEXT_BYTES: u64 = 1 << 20;
-/// Comparing two files ends after this time, with a diff that may be longer than the shortest.
-const MAX_COMPARING: Duration = Duration::from_millis(200);
-
-/// What happened to a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// It is there, and was not.
-    Created,
-    /// Its content, its permissions or its time changed.
-    Modified,
-    /// It was there.
-    Deleted,
-}
-
-/// What a path is, or was before it was deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EntryKind {
-    /// A regular file.
-    File,
-    /// A symbolic link.
-    Link,
-    /// A directory.
-    Directory,
-}
 
 /// A path that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,18 +165,19 @@ impl Checkpoints {
         if is_directory(old) && is_directory(new) || is_directory(old.or(new)) {
             return Ok(());
         }
-        let old_text = self.text_of(connection, old)?;
-        let new_text = self.text_of(connection, new)?;
-        output.add(path, (old, old_text), (new, new_text));
+        let side = |state: Option<&State>| -> Tx<Option<Side>> {
+            let Some(state) = state else { return Ok(None) };
+            Ok(Some(Side { mode: state.mode, text: self.text_of(connection, state)? }))
+        };
+        output.add(&FileDiff::of(path, side(old)?, side(new)?));
         Ok(())
     }
 
-    /// The text of a state: nothing where there is nothing, `None` where it is no text.
-    fn text_of(&self, connection: &Connection, state: Option<&State>) -> Tx<Option<String>> {
-        Ok(match state.map(|state| &state.what) {
-            None => Some(String::new()),
-            Some(What::Link(text)) => String::from_utf8(text.clone()).ok(),
-            Some(What::File { content, size, hash }) if *size <= MAX_TEXT_BYTES => {
+    /// The text of a state; `None` where it is no text.
+    fn text_of(&self, connection: &Connection, state: &State) -> Tx<Option<String>> {
+        Ok(match &state.what {
+            What::Link(text) => String::from_utf8(text.clone()).ok(),
+            What::File { content, size, hash } if *size <= MAX_TEXT_BYTES => {
                 let mut bytes = Vec::new();
                 let failed = |source| CheckpointError::File {
                     path: PathBuf::new(),
@@ -213,7 +186,7 @@ impl Checkpoints {
                 };
                 let place = (*content, hash);
                 content::write_to(connection, self.database.path(), place, &mut bytes, failed)?;
-                String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+                text_of(bytes)
             }
             _ => None,
         })
@@ -236,63 +209,16 @@ impl UnifiedText {
         self.max.is_none() || self.is_cut
     }
 
-    fn add(
-        &mut self,
-        path: &[u8],
-        (old, old_text): (Option<&State>, Option<String>),
-        (new, new_text): (Option<&State>, Option<String>),
-    ) {
-        let name = |prefix: &str| printable(&[prefix.as_bytes(), path].concat()).into_owned();
-        let (a, b) = (name("a/"), name("b/"));
-        let side = |name: &str, state: Option<&State>| {
-            if state.is_some() { name.to_owned() } else { "/dev/null".to_owned() }
-        };
-        let (from, to) = (side(&a, old), side(&b, new));
-        let mut file = String::new();
-        if let (Some(old), Some(new)) = (old, new)
-            && old.mode != new.mode
-        {
-            file = format!("old mode {:o}\nnew mode {:o}\n", old.mode, new.mode);
-        }
-        match (old_text, new_text) {
-            (Some(old), Some(new)) if old == new => {}
-            (Some(old), Some(new)) => {
-                let diff = TextDiff::configure()
-                    .algorithm(Algorithm::Myers)
-                    .timeout(MAX_COMPARING)
-                    .diff_lines(&old, &new);
-                file += &diff.unified_diff().context_radius(3).header(&from, &to).to_string();
-            }
-            _ => {
-                let _ = writeln!(file, "Binary files {from} and {to} differ");
-            }
-        }
-        if file.is_empty() {
+    fn add(&mut self, FileDiff { heading, body }: &FileDiff) {
+        if body.is_empty() {
             return;
         }
-        let heading = format!("diff {a} {b}\n");
-        let max = self.max.unwrap_or(0);
-        if self.text.len() + heading.len() + file.len() > max {
-            self.is_cut = true;
-            let rest = max.saturating_sub(self.text.len() + heading.len());
-            if rest > 0 {
-                self.text += &heading;
-                self.text += &file[..file.floor_char_boundary_at(rest)];
-            }
+        let rest = self.max.unwrap_or(0).saturating_sub(self.text.len() + heading.len());
+        self.is_cut = body.len() > rest;
+        if self.is_cut && rest == 0 {
             return;
         }
-        self.text += &heading;
-        self.text += &file;
-    }
-}
-
-trait CharBoundary {
-    fn floor_char_boundary_at(&self, at: usize) -> usize;
-}
-
-impl CharBoundary for String {
-    /// The end of the last whole line that fits.
-    fn floor_char_boundary_at(&self, at: usize) -> usize {
-        self.as_bytes()[..at.min(self.len())].iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1)
+        self.text += heading;
+        self.text += if self.is_cut { lines_within(body, rest) } else { body };
     }
 }

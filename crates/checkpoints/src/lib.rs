@@ -66,7 +66,7 @@ mod walk;
 mod windows;
 
 pub use checkpoints::Checkpoints;
-pub use diff::{Change, ChangeKind, Diff, EntryKind};
+pub use diff::{Change, Diff};
 pub use error::{CheckpointError, Conflict, ConflictReason};
 pub use gc::{Collected, GcLimits};
 pub use list::{Listed, ListedRestore};
@@ -75,5 +75,6 @@ pub use plan::Restore;
 pub use restore::Restored;
 pub use state::SkipReason;
 pub use take::{Origin, Take, Taken};
+pub use toolwright_changes::{ChangeKind, EntryKind};
 pub use toolwright_sqlite::{SqliteError, SqliteErrorKind};
 pub use windows::{RunningCall, WindowKind};

@@ -28,6 +28,7 @@ pub mod launch_limiter;
 pub mod notebook;
 pub mod overview;
 pub mod read;
+mod request_fields;
 pub mod rows;
 pub mod sandbox_files;
 pub mod seen;

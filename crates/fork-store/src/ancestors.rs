@@ -13,8 +13,9 @@ use std::{collections::HashSet, fs};
 
 use rustix::fs::fstat;
 use sha2::{Digest, Sha256};
+use toolwright_changes::{ChangeKind, EntryKind};
 
-use crate::changes::{Change, ChangeKind, EntryKind, PERMISSIONS};
+use crate::changes::{Change, PERMISSIONS};
 use crate::manifest::{Manifest, Print};
 use crate::store::{ANCESTORS, NEW, new_file};
 use crate::tree;

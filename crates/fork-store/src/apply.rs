@@ -8,15 +8,14 @@ use std::{fs, io};
 
 use rustix::fs::{AtFlags, Mode, mkdirat, unlinkat};
 use rustix::io::Errno;
+use toolwright_changes::{ChangeKind, EntryKind};
 use toolwright_fs::{
     ChangeSet, ChangedFile, FileChange, GitBorder, Place, Replacement, Root, UpdateError, Watch,
     WriteOptions,
 };
 
 use crate::base_changes::{LIMITS, lost_race};
-use crate::changes::{
-    Change, ChangeKind, Changes, Conflict, EntryKind, LeftOut, LeftOutReason, PERMISSIONS,
-};
+use crate::changes::{Change, Changes, Conflict, LeftOut, LeftOutReason, PERMISSIONS};
 use crate::commits::Commits;
 use crate::error::{ForkError, Result};
 use crate::fork::Fork;

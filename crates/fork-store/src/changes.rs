@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Stat};
 use rustix::io::Errno;
+use toolwright_changes::{ChangeKind, EntryKind};
 use toolwright_git::name::is_git_directory_name;
 use toolwright_sandbox::plan::PLACEHOLDER_TIME;
 
@@ -17,28 +18,6 @@ use crate::tree;
 
 /// The bits of a mode that are compared and applied.
 pub(crate) const PERMISSIONS: u32 = 0o777;
-
-/// What happened to a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// It is in the fork, and not in the base.
-    Created,
-    /// Its content or its permissions differ.
-    Modified,
-    /// It is in the base, and not in the fork.
-    Deleted,
-}
-
-/// What is at a path: in the fork, or in the base if the fork has deleted it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EntryKind {
-    /// A regular file.
-    File,
-    /// A symbolic link.
-    Link,
-    /// A directory: a new one that is empty, or one that was deleted.
-    Directory,
-}
 
 /// Why a change cannot be applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -54,7 +54,7 @@ mod undo_note;
 mod usage;
 
 pub use apply::{Applied, Apply};
-pub use changes::{Change, ChangeKind, Changes, Conflict, EntryKind, LeftOut, LeftOutReason, Side};
+pub use changes::{Change, Changes, Conflict, LeftOut, LeftOutReason, Side};
 pub use collect::Collected;
 pub use commits::Commits;
 pub use diff::Diff;
@@ -63,4 +63,5 @@ pub use fork::Fork;
 pub use open::OpenFork;
 pub use record::MAX_BYTES;
 pub use store::{ForkState, Listed, Store};
+pub use toolwright_changes::{ChangeKind, EntryKind};
 pub use undo::Undone;

@@ -4,11 +4,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use toolwright_changes::{ChangeKind, EntryKind};
 use toolwright_fs::{ChangeSet, FileChange, Place, Replacement, UpdateError, WriteOptions};
 
 use crate::ancestors::{Ancestor, MAX_TEXT, is_text};
 use crate::base_changes::LIMITS;
-use crate::changes::{Change, ChangeKind, Conflict, EntryKind, PERMISSIONS, Side};
+use crate::changes::{Change, Conflict, PERMISSIONS, Side};
 use crate::error::{ForkError, Result};
 use crate::fork::Fork;
 use crate::tree;

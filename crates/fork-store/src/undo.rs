@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{AtFlags, Mode, fchmod, mkdirat, unlinkat};
+use toolwright_changes::{ChangeKind, EntryKind};
 use toolwright_fs::{
     ChangeSet, ChangedFile, FileChange, FileIdentity, FsErrorKind, GitBorder, Place, Replacement,
     Root, UpdateError, Watch, WriteOptions,
 };
 
 use crate::base_changes::{LIMITS, lost_race};
-use crate::changes::{Change, ChangeKind, Conflict, EntryKind, PERMISSIONS, Side};
+use crate::changes::{Change, Conflict, PERMISSIONS, Side};
 use crate::error::{ForkError, Result};
 use crate::fork::Fork;
 use crate::store::{APPLIED, NEW, Store, new_file};

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use toolwright_checkpoints::{
-    Change, ChangeKind, Checkpoints, Collected, Diff, EntryKind, Listed, ListedRestore, Progress,
-    Restored, RunningCall, Taken,
+    Change, Checkpoints, Collected, Diff, EntryKind, Listed, ListedRestore, Progress, Restored,
+    RunningCall, Taken,
 };
 
 use crate::failure::Unfinished;
@@ -16,17 +16,7 @@ fn path(path: &Path) -> String {
 }
 
 fn change(change: &Change) -> Value {
-    let kind = match change.kind {
-        ChangeKind::Created => "created",
-        ChangeKind::Modified => "modified",
-        ChangeKind::Deleted => "deleted",
-    };
-    let entry = match change.entry {
-        EntryKind::File => "file",
-        EntryKind::Link => "link",
-        EntryKind::Directory => "directory",
-    };
-    json!({ "path": path(&change.path), "kind": kind, "type": entry })
+    json!({ "path": path(&change.path), "kind": change.kind.word(), "type": change.entry.word() })
 }
 
 fn changes(all: &[Change]) -> Vec<Value> {

@@ -2,40 +2,12 @@
 //! missing or no such value is left at its default.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use toolwright_checkpoints::{GcLimits, Options};
 
 use super::{OpenInput, RestoreInput, RestoreTarget};
-
-/// The fields of a request.
-type Fields = Map<String, Value>;
-
-fn text(fields: &Fields, name: &str) -> Option<String> {
-    fields.get(name).and_then(Value::as_str).map(str::to_owned)
-}
-
-fn texts(fields: &Fields, name: &str) -> Vec<String> {
-    let array = fields.get(name).and_then(Value::as_array).into_iter().flatten();
-    array.filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
-fn is_set(fields: &Fields, name: &str) -> bool {
-    fields.get(name).and_then(Value::as_bool) == Some(true)
-}
-
-/// JavaScript's numbers may have a fraction.
-fn count(fields: &Fields, name: &str) -> Option<u64> {
-    let value = fields.get(name)?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    let whole = |number: f64| number as u64;
-    value.as_u64().or_else(|| value.as_f64().map(whole))
-}
-
-fn milliseconds(fields: &Fields, name: &str) -> Option<Duration> {
-    count(fields, name).map(Duration::from_millis)
-}
+use crate::request_fields::{Fields, count, is_set, milliseconds, text, texts};
 
 impl OpenInput {
     /// A store with these options.

@@ -2,21 +2,11 @@
 
 use serde_json::{Value, json};
 use toolwright_fork_store::{
-    Applied, Change, ChangeKind, Changes, Collected, Conflict, Diff, EntryKind, Fork, ForkState,
-    LeftOut, Listed, Side, Undone,
+    Applied, Change, Changes, Collected, Conflict, Diff, Fork, ForkState, LeftOut, Listed, Side,
+    Undone,
 };
 
 fn change(change: &Change) -> Value {
-    let kind = match change.kind {
-        ChangeKind::Created => "created",
-        ChangeKind::Modified => "modified",
-        ChangeKind::Deleted => "deleted",
-    };
-    let entry = match change.entry {
-        EntryKind::File => "file",
-        EntryKind::Link => "link",
-        EntryKind::Directory => "directory",
-    };
     let conflict = change.conflict.map(|conflict| match conflict {
         Conflict::Changed => "base-changed",
         Conflict::Created => "base-created",
@@ -28,8 +18,8 @@ fn change(change: &Change) -> Value {
     let [base, fork] = [change.base, change.fork].map(|side| side.map(side_json));
     json!({
         "path": path,
-        "kind": kind,
-        "type": entry,
+        "kind": change.kind.word(),
+        "type": change.entry.word(),
         "conflict": conflict,
         "isProtected": change.is_protected,
         "isMerged": change.is_merged,

@@ -3,24 +3,10 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Action, ApplyInput, OpenInput, StoredInput};
-
-/// The fields of a request.
-type Fields = Map<String, Value>;
-
-fn text(fields: &Fields, name: &str) -> Option<String> {
-    fields.get(name).and_then(Value::as_str).map(str::to_owned)
-}
-
-/// JavaScript's numbers may have a fraction.
-fn count(fields: &Fields, name: &str) -> Option<u64> {
-    let value = fields.get(name)?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-    let whole = |number: f64| number as u64;
-    value.as_u64().or_else(|| value.as_f64().map(whole))
-}
+use crate::request_fields::{Fields, count, is_set, text, texts};
 
 /// A directory of a request.
 #[must_use]
@@ -53,16 +39,11 @@ impl Action {
     #[must_use]
     pub fn new(fields: &Fields) -> Self {
         match fields.get("action").and_then(Value::as_str) {
-            Some("apply") => {
-                let paths = fields.get("paths").and_then(Value::as_array).into_iter().flatten();
-                let paths = paths.filter_map(Value::as_str).map(str::to_owned).collect();
-                let is = |name: &str, value: Value| fields.get(name) == Some(&value);
-                Self::Apply(ApplyInput {
-                    paths,
-                    dry_run: is("dryRun", true.into()),
-                    refuse_merges: is("merge", "refuse".into()),
-                })
-            }
+            Some("apply") => Self::Apply(ApplyInput {
+                paths: texts(fields, "paths"),
+                dry_run: is_set(fields, "dryRun"),
+                refuse_merges: text(fields, "merge").as_deref() == Some("refuse"),
+            }),
             Some("undo") => Self::Undo,
             Some("discard") => Self::Discard,
             _ => Self::Compare(
