@@ -9,7 +9,7 @@ pub(crate) struct State {
     pub(crate) mode: u32,
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    /// In nanoseconds.
+    /// In nanoseconds. Of what is not kept, this is the time of its last change, which no program sets.
     pub(crate) mtime: i64,
 }
 

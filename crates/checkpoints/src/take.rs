@@ -132,7 +132,7 @@ impl<'a> Writing<'a> {
         };
         let state = match &look {
             Some(look) if matches!(what, What::Ignored | What::Skipped(_)) => {
-                State { mtime: look.mtime, ..State::untracked(what) }
+                State { mtime: look.ctime, ..State::untracked(what) }
             }
             Some(look) => look.state(what),
             None => State::untracked(what),

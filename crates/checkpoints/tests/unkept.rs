@@ -294,6 +294,29 @@ fn an_undo_loses_no_content() {
     }
 }
 
+/// As `cp -p`, `mv` and unpacking leave it. The time of a change cannot be set.
+#[test]
+fn an_ignored_file_replaced_by_one_of_the_same_time_is_left() {
+    let project = project();
+    let time = std::time::SystemTime::now() - Duration::from_secs(100);
+    let write = |name: &str, text: &str| {
+        project.write(name, text);
+        let file = fs::File::options().write(true).open(project.path(name)).unwrap();
+        file.set_modified(time).unwrap();
+    };
+    for (round, name) in ["a.env", "cache.gz"].into_iter().enumerate() {
+        write(name, "first");
+        write("cache/k", "other");
+        let restored = undone(&project, || {
+            fs::rename(project.path("cache/k"), project.path(name)).unwrap();
+        });
+        assert_eq!(left(&restored), [name], "{round}");
+        // In place, too.
+        let restored = undone(&project, || write(name, "third"));
+        assert_eq!(left(&restored), [name], "{round}");
+    }
+}
+
 #[test]
 fn what_is_unpacked_from_an_ignored_directory_is_left() {
     for gone in [true, false] {

@@ -168,10 +168,10 @@ impl Walk<'_> {
         seen: SeenAgain,
         found: &SyncSender<Found>,
     ) -> io::Result<()> {
-        let (inode, mtime) = look.map_or((0, 0), |look| (look.inode, look.mtime));
+        let (inode, time) = look.map_or((0, 0), |look| (look.inode, look.ctime));
         if let Some(row) = self.head.rows.get(path) {
             seen.mark(row);
-            if row.state.what == what && (row.inode, row.state.mtime) == (inode, mtime) {
+            if row.state.what == what && (row.inode, row.state.mtime) == (inode, time) {
                 return Ok(());
             }
         }
