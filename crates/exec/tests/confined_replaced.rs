@@ -196,11 +196,22 @@ fn a_protected_file_that_is_replaced_while_a_command_begins_is_held() {
 }
 
 /// Moves what is there aside, and puts something else there, as editors that keep a backup do. What is moved takes its
-/// covers with it, and the kernel reports no change of the mounts.
+/// covers with it, and the kernel reports no change of the mounts. Who is stopped between the two finds the empty
+/// directory that holds an absent name.
 fn exchange(place: &Place, name: &str, by: &str) {
     let at = place.root.join(name);
     fs::rename(&at, place.outside.join(format!("{by}.backup"))).expect("away");
-    fs::rename(place.outside.join(by), at).expect("there");
+    let comes = || match fs::rename(place.outside.join(by), &at) {
+        Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => {
+            let _ = fs::remove_dir(&at);
+            false
+        }
+        other => {
+            other.expect("there");
+            true
+        }
+    };
+    assert!(soon(comes), "the name stays held");
 }
 
 #[test]
