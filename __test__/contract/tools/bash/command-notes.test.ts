@@ -121,7 +121,7 @@ describe.skipIf(process.platform !== 'linux')("git's configuration", () => {
     for (const end of ['true', 'exit 3']) {
       const { notes } = await text(scene, { command: `git config alias.st status; git config pull.rebase true; ${end}` })
       expect(notes).toEqual([
-        'In `.git`, `alias.st` applied to this command only, because such settings can run programs, lead elsewhere or hide files. Use `git -c` for one command, or have the user make the setting outside of the sandbox.',
+        'In `.git`, `alias.st` applied to this command only and not to later ones, because such settings can run programs, lead elsewhere or hide files. Use `git -c` for one command, or have the user make the setting outside of the sandbox.',
       ])
     }
     const config = readFileSync(join(scene.root, '.git/config'), 'utf8')

@@ -24,7 +24,7 @@ pub(super) fn sentence(repository: &Path, note: &GitNote) -> String {
             paths_of(paths)
         ),
         GitNote::SettingsRefused(names) => format!(
-            "In {repository}, {} applied to this command only, because such settings can run programs, lead elsewhere or hide files. Use `git -c` for one command, or have the user make the setting outside of the sandbox.",
+            "In {repository}, {} applied to this command only and not to later ones, because such settings can run programs, lead elsewhere or hide files. Use `git -c` for one command, or have the user make the setting outside of the sandbox.",
             names_of(names)
         ),
         GitNote::SettingsMeanwhile(names) => format!(
@@ -36,7 +36,7 @@ pub(super) fn sentence(repository: &Path, note: &GitNote) -> String {
             names_of(names)
         ),
         GitNote::AddressesHeld(names) => format!(
-            "In {repository}, {} applied to this command only: existing remotes keep the user's address. Have the user change the address outside of the sandbox.",
+            "In {repository}, {} applied to this command only and not to later ones: existing remotes keep the user's address. Have the user change the address outside of the sandbox.",
             names_of(names)
         ),
         GitNote::HidesFiles(file) => format!(
